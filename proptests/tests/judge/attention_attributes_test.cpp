@@ -7,6 +7,7 @@
 #include "judge/ops/attention/query_oracles.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/oracles/attention_oracle.hpp"
+#include "proptests/generators/attention/attention_known.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
@@ -296,7 +297,9 @@ TEST(AttentionAttributes, AKeptWeightMayRoundOnceMore) {
 // Keys and values have the cache's numbers and format; all else has the call's, and the call is of version 1.
 TEST(AttentionAttributes, ACacheHasItsOwnFormat) {
   AttentionOptions options = small_attention(20, 4096, "cache=f16");
-  for (const AttentionCase& a : drawn_attention(options, 50, 3, 100)) {
+  std::vector<AttentionCase> cases = drawn_attention(options, 50, 3, 100);
+  std::ranges::move(known_cases(options, 16), std::back_inserter(cases));
+  for (const AttentionCase& a : cases) {
     const TensorCall call = attention_call(a, Format::f32);
     EXPECT_EQ(call.op, 0u);
     for (const std::size_t k : {1, 2}) {
