@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "judge/ops/attention/attention_op.hpp"
 #include "judge/ops/rows/row_call.hpp"
@@ -49,16 +50,19 @@ Json attributes_json(Op op, const Attributes& attributes) {
     if (op->of_whole_calls) json["mean"] = attributes.mean;
     return json;
   }
-  return {{"window", Json::array({attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1})},
-          {"softcap", attributes.softcap},
-          {"causal_top_left", attributes.causal_top_left},
-          {"interleaved_heads", attributes.interleaved_heads}};
+  Json json{{"window", Json::array({attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1})},
+            {"softcap", attributes.softcap},
+            {"causal_top_left", attributes.causal_top_left},
+            {"interleaved_heads", attributes.interleaved_heads}};
+  if (attributes.sigmoid_bias) json["sigmoid_bias"] = *attributes.sigmoid_bias;
+  return json;
 }
 
 TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {
   if (subject.op->is_attention()) {
     AttentionCase attention;
     from_text(text, attention);
+    attention = subject.op.attention_op().completed(std::move(attention));
     AttentionTask task{subject.op, subject.contract, output_format(subject.op, attention.format)};
     return subject.op.attention_op().call(task, attention);
   }

@@ -1,5 +1,6 @@
 // softcheck_judge_tensors, softcheck_reference, softcheck_threshold: they judge existing results and call no kernel.
 #include <cmath>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,7 +49,10 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   if (!has_attributes(task.op) || second == nullptr) return;
   const softcheck_attributes* const given = second->attributes;
   if (given == nullptr) throw UsageError("attributes: need those of a call of version 2, got NULL");
-  if (given->size < sizeof(softcheck_attributes)) {
+  // A caller that was compiled before sigmoid attention has no sigmoid_bias.
+  const std::size_t least =
+      task.op->sigmoid ? sizeof(softcheck_attributes) : offsetof(softcheck_attributes, sigmoid_bias);
+  if (given->size < least) {
     throw UsageError("attributes: need size " + std::to_string(sizeof(softcheck_attributes)) + ", got " +
                      std::to_string(given->size));
   }
@@ -68,6 +72,7 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   task.attributes.renormalize = given->renormalize != 0;
   task.attributes.top_p = given->top_p;
   task.attributes.min_p = given->min_p;
+  if (task.op->sigmoid) task.attributes.sigmoid_bias = given->sigmoid_bias;
 }
 
 // Roles are read for attention, whose scores may have more terms, and for its gradient, which may lack some inputs. If

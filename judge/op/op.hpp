@@ -36,6 +36,7 @@ class AttentionOp;
   OP(entmax15)                    \
   OP(attention)                   \
   OP(adaptive_attention)          \
+  OP(sigmoid_attention)           \
   OP(attention_backward)
 
 /// The meaning of a tensor to its op: the ABI's softcheck_role (kernels/abi/softcheck_kernel.h).
@@ -96,6 +97,7 @@ struct Attributes {
   std::int64_t window_left_plus_1 = 0, window_right_plus_1 = 0;
   bool causal_top_left = false, interleaved_heads = false;
   std::int64_t page_size = 0;
+  std::optional<double> sigmoid_bias = {};  // nothing: -ln(number of keys)
   // Top-k.
   std::int32_t k = 0;  // items chosen per row, at most n
   bool renormalize = false;
@@ -136,6 +138,7 @@ struct OpTraits {
   bool one_value_per_row = false;  // else one value per element
   bool has_theta = true;
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
+  bool sigmoid = false;   // attention: its weights are sigmoids, not a softmax
   bool takes_mask = true;
   bool takes_infinities = true;   // -inf marks a masked item
   bool saved_logarithms = false;  // in the first input, -inf is log(0), an ordinary number

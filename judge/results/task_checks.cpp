@@ -180,6 +180,8 @@ void require_attributes(const TensorTask& task) {
   window("window_left_plus_1", a.window_left_plus_1);
   window("window_right_plus_1", a.window_right_plus_1);
   within("causal_top_left", scores, a.causal_top_left ? 1 : 0, true, "");
+  const double sigmoid_bias = a.sigmoid_bias.value_or(0);
+  within("sigmoid_bias", op->sigmoid, sigmoid_bias, std::isfinite(sigmoid_bias), "a finite number");
 }
 
 }  // namespace

@@ -69,6 +69,11 @@
  *                      0: a query that sees no key has output 0 and the sink as lse. The bias has q's dtype; sinks and
  *                      slopes are f64 for f64 inputs, else f32. All are finite.
  *
+ *   sigmoid_attention  q, k, v[, mask][, slopes]          out like q with v's dim: sum sigmoid(s + b) v over the keys
+ *                      [, bias]                          that the query sees, with attention's s and b = sigmoid_bias,
+ *                                                        finite, usually -ln keys. A query that sees no key has out 0.
+ *                                                        Always a call of version 2
+ *
  *   attention, packed  q (total_q, heads, dim), k, v      out (total_q, heads, v's dim); lse and entropy
  *                      (total_k, kv heads, dim), cu_q,    (heads, total_q)
  *                      cu_k (sequences + 1)[, sinks]
@@ -195,7 +200,8 @@ enum softcheck_op {
   SOFTCHECK_OP_SPARSEMAX = 16,
   SOFTCHECK_OP_ENTMAX15 = 17,
   SOFTCHECK_OP_CROSS_ENTROPY_MEAN = 18,
-  SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD = 19
+  SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD = 19,
+  SOFTCHECK_OP_SIGMOID_ATTENTION = 20
 };
 
 /* softcheck_call_2.input_roles: the role of each input. */
@@ -223,8 +229,8 @@ enum softcheck_role {
 };
 
 /* The parameters of ops; zero means off. The judge sets the windows, softcap, causal_top_left, page_size,
- * label_smoothing, z_loss, ignore_index, lse_base2, mean, k, renormalize, top_p, min_p and interleaved_heads; the
- * others are reserved. */
+ * label_smoothing, z_loss, ignore_index, lse_base2, mean, k, renormalize, top_p, min_p, interleaved_heads and
+ * sigmoid_bias; the others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append members */
   int32_t reserved;
@@ -243,6 +249,7 @@ typedef struct softcheck_attributes {
   int32_t interleaved_heads; /* attention: query head h reads key head h % kv_heads, not h / (heads / kv_heads) */
   int64_t ignore_index;      /* if SOFTCHECK_ROLE_LABELS is an input: a row with this label has loss and gradient 0 */
   int64_t page_size;         /* attention: slots of a page, if SOFTCHECK_ROLE_BLOCK_TABLE is an input; else 0 */
+  double sigmoid_bias;       /* sigmoid_attention: added to all scores */
 } softcheck_attributes;
 
 /* For every DLTensor: shape is never NULL if ndim > 0. strides count elements, are positive, and may have any values

@@ -68,6 +68,7 @@ class Attributes(ctypes.Structure):
         ("interleaved_heads", ctypes.c_int32),
         ("ignore_index", ctypes.c_int64),
         ("page_size", ctypes.c_int64),
+        ("sigmoid_bias", ctypes.c_double),
     ]
 
 
@@ -105,7 +106,7 @@ def attributes_of(call: Call) -> dict[str, Any]:
     if call.abi_version != 2:
         return {}
     attributes = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.attributes.contents
-    numbers = ("label_smoothing", "z_loss", "ignore_index", "softcap", "k", "top_p", "min_p")
+    numbers = ("label_smoothing", "z_loss", "ignore_index", "softcap", "k", "top_p", "min_p", "sigmoid_bias")
     found = {name: getattr(attributes, name) for name in numbers}
     found |= {name: bool(getattr(attributes, name)) for name in ("causal_top_left", "lse_base2", "renormalize")}
     found["window"] = (attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1)

@@ -33,6 +33,7 @@ struct AttentionRow {
   std::vector<double> distances = {};  // (n) |p - j|, if slope is not 0
   std::vector<double> bias = {};       // (n) or empty
   std::optional<double> sink = {};     // one more item after the keys; its value is 0
+  double sigmoid_bias = 0;             // of sigmoid attention
 
   bool has_terms() const { return softcap != 0 || slope != 0 || !bias.empty(); }
 };
@@ -48,8 +49,8 @@ struct AttentionValues {
 /// one finding per claim, for the value that used most of its threshold. Long double with certified errors decides
 /// nearly all values, enclosures the rest.
 ///
-/// Claims: kernel.attention.output, .lse and .entropy, or those of kernel.adaptive_attention; kernel.masked_row for a
-/// query whose keys are all masked.
+/// Claims: kernel.attention.output, .lse and .entropy, or those of kernel.adaptive_attention or
+/// kernel.sigmoid_attention; kernel.masked_row for a query whose keys are all masked.
 RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got);
 
 }  // namespace softcheck::proptests

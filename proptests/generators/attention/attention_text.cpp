@@ -162,6 +162,9 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (word.starts_with("softcap=")) {
       to.softcap = parse_number(value_of(word, "softcap"));
       if (!(to.softcap >= 0 && std::isfinite(to.softcap))) refuse("a finite softcap >= 0", word);
+    } else if (word.starts_with("sigmoid_bias=")) {
+      to.sigmoid_bias = parse_number(value_of(word, "sigmoid_bias"));
+      if (!std::isfinite(*to.sigmoid_bias)) refuse("a finite sigmoid_bias", word);
     } else if (word == "sinks") {
       behind.sinks = true;
     } else if (word == "dlse") {
@@ -174,7 +177,7 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (!read_sequences_word(word, attention.sequences)) {
       refuse(
           "window=L:R, alignment=top-left, heads=interleaved, expanded, values=view, softcap=C, sinks, slopes, "
-          "bias=heads|shared, dlse, "
+          "bias=heads|shared, dlse, sigmoid_bias=B, "
           "packed, pages=N, "
           "order=N, unowned=finite or lengths=Q:K,... before q",
           word);
