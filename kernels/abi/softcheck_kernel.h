@@ -246,7 +246,7 @@ enum softcheck_role {
 };
 
 /* The parameters of ops; zero means off. The judge sets the windows, softcap, causal_top_left, page_size,
- * label_smoothing, z_loss, ignore_index, lse_base2, mean, k, renormalize, top_p, min_p, interleaved_heads and
+ * label_smoothing, z_loss, ignore_index, lse_base2, mean, k, renormalize, top_p, min_p, interleaved_heads,
  * dropout_scale and sigmoid_bias; the others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append members */
