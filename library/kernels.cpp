@@ -147,10 +147,12 @@ Json attributes_json(Op op, const Attributes& attributes) {
     if (op->of_whole_calls) json["mean"] = attributes.mean;
     return json;
   }
-  return {{"window", Json::array({attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1})},
-          {"softcap", attributes.softcap},
-          {"causal_top_left", attributes.causal_top_left},
-          {"interleaved_heads", attributes.interleaved_heads}};
+  Json json{{"window", Json::array({attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1})},
+            {"softcap", attributes.softcap},
+            {"causal_top_left", attributes.causal_top_left},
+            {"interleaved_heads", attributes.interleaved_heads}};
+  if (attributes.dropout_scale != 0) json["dropout_scale"] = attributes.dropout_scale;
+  return json;
 }
 
 TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {

@@ -87,6 +87,7 @@ std::vector<RemovedAttribute> without_each_attribute(const AttentionCase& attent
   add(!of.sinks.empty(), "sinks", [](AttentionCase& a) { a.attributes.sinks.clear(); });
   add(!of.slopes.empty(), "slopes (ALiBi)", [](AttentionCase& a) { a.attributes.slopes.clear(); });
   add(!of.bias.empty(), "bias", [](AttentionCase& a) { a.attributes.bias.clear(); });
+  add(!of.kept.empty(), "dropout", [](AttentionCase& a) { a.attributes.kept.clear(); });
   add(!of.lse_gradients.empty(), "dlse", [](AttentionCase& a) { a.attributes.lse_gradients.clear(); });
   add(attention.causal, RemovedAttribute::causality, [](AttentionCase& a) { a.causal = false; });
   add(!attention.mask.empty(), RemovedAttribute::mask, [](AttentionCase& a) { a.mask.clear(); });

@@ -73,6 +73,8 @@ def _call_once(adapter: Adapter, dtype: str) -> None:
     if op.is_loss:
         inputs[1] = (np.zeros(4, np.int64), "i64")
         inputs[2:] = [(np.ones(1 if op.of_calls else 4, kind), dtype) for _ in inputs[2:]]
+    if "targets" in op.inputs:
+        inputs[2:] = [(np.ones(4, kind), dtype) for _ in inputs[2:]]
     if op.of_calls and op.row_values:
         results = [zeros(1)]
     if op.is_attention_gradient:

@@ -46,6 +46,8 @@ def domain_of(adapter: Adapter, domain: str | None, strides: bool, empty_rows: b
     op, takes = adapter.op, adapter.takes
     if "theta" not in takes and not op.is_attention:
         implied.append("theta=1")
+    elif op.may_scale:
+        implied.append("temperature")
     if op.is_attention:
         if "scale" not in takes:
             implied.append("scale=1/sqrt(dim)")
@@ -61,8 +63,8 @@ def domain_of(adapter: Adapter, domain: str | None, strides: bool, empty_rows: b
         implied.append("n>=1")
     if op.is_attention_gradient:
         implied += _asked_gradients(adapter, given)
-    if op.is_loss:
-        implied += [word for name, word in LOSS_WORDS.items() if name not in takes]
+    if op.is_loss or "targets" in op.inputs:
+        implied += [word for name, word in LOSS_WORDS.items() if name in op.attributes and name not in takes]
     if op.of_calls and "reduction" not in takes:
         adapter.own["reduction"] = "sum" if "reduction=sum" in given else "mean"
         implied.append(f"reduction={adapter.own['reduction']}")

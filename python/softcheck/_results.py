@@ -47,6 +47,8 @@ class Attributes(TypedDict, total=False):
     bias: Any
     lse_gradient: Any
     causal_top_left: bool
+    dropout_mask: Any
+    dropout_scale: float
 
 
 _USUAL: dict[str, Any] = {"mask": None, "theta": 1.0, "scale": None, "causal": False, **ATTRIBUTES}
@@ -95,12 +97,14 @@ def _tensors(op: Op, inputs: Any, outputs: Any, attributes: dict[str, Any]) -> _
     tensors = [_tensor(name, array) for name, array in zip(names, several)]
     if op.is_loss and attributes["class_weights"] is not None:
         tensors.append(_tensor("class_weights", attributes["class_weights"]))
-    if attributes["mask"] is not None:
-        seen, dtype = _bits("mask", attributes["mask"])
+    for name in ("mask", "dropout_mask"):
+        if attributes[name] is None:
+            continue
+        seen, dtype = _bits(name, attributes[name])
         if dtype not in ("bool", "uint8"):
-            raise UsageError(f"mask: need bool or uint8, got {dtype}")
+            raise UsageError(f"{name}: need bool or uint8, got {dtype}")
         tensors.append(_dtypes.Tensor(seen.view(np.uint8), "u8"))
-        names.append("mask")
+        names.append(name)
     results = outputs if isinstance(outputs, (tuple, list)) else () if outputs is None else (outputs,)
     written = [_tensor(op.outputs[min(i, len(op.outputs) - 1)], array) for i, array in enumerate(results)]
     scale = attributes["scale"]
@@ -136,7 +140,7 @@ def _attributes(op: Op, attributes: dict[str, Any], written: list[_dtypes.Tensor
             given["mean"] = int(value == "mean")
         elif name == "k":
             given["k"] = _chosen(value, written)
-        elif name not in TENSORS:
+        elif name not in TENSORS and (name != "dropout_scale" or attributes["dropout_mask"] is not None):
             given[name] = _CONVERTED[type(off)](name, value)
     return given or None
 
@@ -238,7 +242,8 @@ def assert_output(
 
     Losses also take label_smoothing, z_loss and ignore_index; merges lse_base2; top-k renormalize; top_p_softmax top_p
     and min_p (0: off). attention and attention_backward take window (left, right; -1 is all), sinks (heads),
-    alibi_slopes (heads), bias and causal_top_left; attention_backward also lse_gradient (like lse).
+    alibi_slopes (heads), bias and causal_top_left; attention_backward also lse_gradient (like lse), and attention
+    dropout_mask (batch, heads, queries, keys; True = kept) with dropout_scale, the factor of kept weights.
     With out and lse, attention_backward is judged as a function that read them, whatever errors they have. Without
     them it is judged as a function whose forward pass keeps the same contract.
 

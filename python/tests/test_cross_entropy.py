@@ -253,3 +253,41 @@ def test_what_does_not_fit_is_refused():
         softcheck.reference("cross_entropy", MEAN_LOGITS, MEAN_LABELS, reduction="sum")
     with pytest.raises(softcheck.UsageError, match="z_loss"):
         softcheck.reference("cross_entropy_mean", MEAN_LOGITS, MEAN_LABELS, z_loss=0.5, class_weights=WEIGHTS)
+
+
+def soft_cross_entropy(logits, targets, z_loss=0.0, theta=1.0):
+    with np.errstate(all="ignore"):
+        x = logits / logits.dtype.type(theta)
+        m = x.max(axis=-1)
+        log_sum = np.log(np.exp(x - m[:, None]).sum(axis=-1, dtype=logits.dtype))
+        loss = (targets * (log_sum[:, None] + (m[:, None] - x))).sum(axis=-1, dtype=logits.dtype)
+        return loss if z_loss == 0 else (loss + logits.dtype.type(z_loss) * (m + log_sum) ** 2).astype(logits.dtype)
+
+
+def test_targets_and_a_temperature_are_judged():
+    contract = f"{CONTRACT} theta=before"
+    report = softcheck.check(soft_cross_entropy, op="soft_cross_entropy", contract=contract, **QUICK)
+    assert report.verdict == "pass", report
+
+    def unit_mass(logits, targets):
+        logs = log_probabilities(logits)
+        return soft_cross_entropy(logits, targets) + (targets.sum(axis=-1) - 1) * logs[:, 0]
+
+    report = softcheck.check(lambda logits, targets, theta: soft_cross_entropy(logits, targets), op="soft_cross_entropy", contract=contract, **QUICK)
+    assert report.verdict == "fail" and report.counterexample.theta != 1, report
+    report = softcheck.check(unit_mass, op="soft_cross_entropy", contract=contract, **QUICK)
+    assert report.verdict == "fail" and list(report.counterexample.inputs) == ["logits", "targets"]
+
+
+def test_targets_at_hand():
+    logits = np.array([[1, 2, 3], [0, 0, 0]], np.float32)
+    targets = np.array([[0.5, 0.25, 0.5], [1, 0, 0]], np.float32)
+    losses = soft_cross_entropy(logits, targets, theta=2.0)
+    assert softcheck.assert_output("soft_cross_entropy", (logits, targets), losses, theta=2.0)
+    with pytest.raises(softcheck.Violation):
+        softcheck.assert_output("soft_cross_entropy", (logits, targets), losses)
+    with pytest.raises(softcheck.UsageError, match="softcap: need 0 beside a theta"):
+        softcheck.assert_output("soft_cross_entropy", (logits, targets), losses, theta=2.0, softcap=30.0)
+    labels = targets.argmax(axis=-1)
+    hard = -np.take_along_axis(log_probabilities(logits / 2), labels[:, None], axis=1)[:, 0]
+    assert softcheck.assert_output("cross_entropy", (logits, labels), hard, theta=2.0)

@@ -91,6 +91,7 @@ bool drop_along(AttentionCase& a, const Cut& cut) {
   drop(of.sinks, heads, a.shape, cut);
   drop(of.slopes, heads, a.shape, cut);
   drop(of.bias, scores(of.bias_for_each_head), a.shape, cut);
+  drop(of.kept, scores(true), a.shape, cut);
   drop(of.lse_gradients, by_lse, a.shape, cut);
   AttentionSequences& sequences = a.sequences;
   if (sequences.any() && cut.axis == Axis::batch) {
@@ -228,6 +229,7 @@ std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
       {[](AttentionCase& to, int) { return clear(to.attributes.sinks); }},
       {[](AttentionCase& to, int) { return clear(to.attributes.slopes); }},
       {[](AttentionCase& to, int) { return clear(to.attributes.bias); }},
+      {[](AttentionCase& to, int) { return clear(to.attributes.kept); }},
       {[](AttentionCase& to, int) { return clear(to.attributes.lse_gradients); }},
       {[](AttentionCase& to, int) { return std::exchange(to.scale, 1) != 1; }},
       {[](AttentionCase& to, int) { return to.outputs-- > 1; }},
