@@ -49,7 +49,6 @@ double largest_square(const EnclosedColumns& columns, const std::vector<numerics
 double largest_square(const AffineBall& ball, const WeightedFactor& factor, double t,
                       const SigmaUpper& sigma = certified_sigma());
 
-
 // A norm confines the input of a head to a ball, for any earlier layers and any tokens: LayerNorm's
 // z = (h - mean)/sqrt(var + eps) has |z|^2 = d var/(var + eps) < d and sum 0, RMSNorm's z = h/sqrt(mean h^2 + eps) has
 // |z|^2 < d. With the norm's gain g and shift f, q = W_Q (g z + f) + b_Q, and so the key: a head after a norm is

@@ -27,6 +27,8 @@
 #include "judge/ops/rows/row_judge.hpp"
 #include "numerics/rounding/flushed_output.hpp"
 
+extern char** environ;
+
 namespace softcheck::proptests {
 namespace {
 
@@ -141,8 +143,6 @@ std::string CertificationSummary::text() const {
   if (proved + not_covered + disagreements == 0) return "nothing to certify: no claim failed";
   return text + of(proved, " proved by the extracted judge, ") + of(not_covered, " not covered by it");
 }
-
-extern char** environ;
 
 namespace {
 

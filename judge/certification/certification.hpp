@@ -40,7 +40,6 @@ class ExtractedJudge {
   double seconds_;
 };
 
-
 /// The extracted judge's answers for the failures of one judgement, each value counted once.
 struct CertificationSummary {
   std::size_t proved = 0;

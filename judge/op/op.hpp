@@ -101,7 +101,7 @@ struct Attributes {
   std::int64_t window_left_plus_1 = 0, window_right_plus_1 = 0;
   bool causal_top_left = false, interleaved_heads = false;
   std::int64_t page_size = 0;
-  double dropout_scale = 0;  // the factor of kept weights, if the call has a dropout
+  double dropout_scale = 0;                 // the factor of kept weights, if the call has a dropout
   std::optional<double> sigmoid_bias = {};  // nothing: -ln(number of keys)
   // Top-k.
   std::int32_t k = 0;  // items chosen per row, at most n

@@ -51,7 +51,6 @@ class CudaDriver {
   Result (*error_name_)(Result error, const char** name) = nullptr;
 };
 
-
 /// The tensors of a call in device memory. Before the call, the accessible part of each tensor's pages is copied to the
 /// device, with the filling around the view; after it, all is copied back. So the judge finds writes into an input or
 /// outside an output by comparing its own pages, as it does for CPU kernels.

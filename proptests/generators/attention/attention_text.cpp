@@ -184,7 +184,8 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (!read_sequences_word(word, attention.sequences)) {
       refuse(
           "window=L:R, alignment=top-left, heads=interleaved, expanded, values=view, softcap=C, sinks, slopes, "
-          "bias=heads|shared, dropout=S, cache=FORMAT, dlse, sigmoid_bias=B, packed, pages=N, order=N, unowned=finite or "
+          "bias=heads|shared, dropout=S, cache=FORMAT, dlse, sigmoid_bias=B, packed, pages=N, order=N, unowned=finite "
+          "or "
           "lengths=Q:K,... before q",
           word);
     }

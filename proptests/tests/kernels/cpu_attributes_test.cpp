@@ -37,6 +37,11 @@ struct AttributedAttention : AttentionTensors<float> {
   bool run() {
     Call2 call(SOFTCHECK_OP_ATTENTION, {&q.view, &k.view, &v.view}, attention_roles(), out.view);
     if (shape.masked) call.add_input(mask.view, SOFTCHECK_ROLE_MASK);
+    F32 of_sinks({shape.heads});
+    if (!sinks.empty()) {
+      of_sinks.set(sinks);
+      call.add_input(of_sinks.view, SOFTCHECK_ROLE_SINKS);
+    }
     call.outputs.push_back(&lse.view);
     call.attributes = attributes;
     call.attributes.size = sizeof attributes;
@@ -47,6 +52,7 @@ struct AttributedAttention : AttentionTensors<float> {
   }
 
   softcheck_attributes attributes{};
+  std::vector<float> sinks;  // empty: no input
 };
 
 /// Whether two calls gave the same.
@@ -135,6 +141,22 @@ TEST(CpuAttributes, InfiniteScoresAreWhatTheyAreWithoutASoftcap) {
   EXPECT_TRUE(std::isnan(got[0]));
   EXPECT_EQ(got[1], -attribute_infinity);
   EXPECT_TRUE(std::isnan(got[2]));
+}
+
+// n scores of 0 and a sink of 0: coefficients 1 / (n + 1), of which the sink's has no value.
+TEST(CpuAttributes, ASinkIsAnItemWithoutAValue) {
+  for (const std::int64_t keys : {1, 2, 127, 128, 700}) {
+    AttributedAttention call(2, 1, 2, keys, 3);
+    std::ranges::fill(call.q.elements, 0.0F);
+    std::ranges::fill(call.v.elements, 1.0F);
+    call.sinks = {0, 200};
+    ASSERT_TRUE(call.run());
+    const auto n = static_cast<double>(keys);
+    EXPECT_EQ(call.out[0], static_cast<float>(keys) / static_cast<float>(keys + 1)) << keys;
+    EXPECT_EQ(call.lse[0], static_cast<float>(std::log1p(n))) << keys;
+    EXPECT_EQ(call.out[9], 0) << keys;
+    EXPECT_EQ(call.lse[3], 200) << keys;
+  }
 }
 
 TEST(CpuAttributes, WhatIsNotSupportedIsRefused) {
