@@ -29,8 +29,7 @@ Definition lipschitz_constant : R := 252543 / 100000.
 (** ** The shape of the quartic: it rises to one maximum and falls *)
 
 (** The place of the maximum, to 14 decimals. *)
-Lemma top_exists :
-  exists top, 4.41240186596566 < top < 4.41240186596568 /\ slope top = 0.
+Lemma top_exists : exists top, 4.41240186596566 < top < 4.41240186596568 /\ slope top = 0.
 Proof.
   destruct (root_between (fun H => - slope H) (fun H => - curvature H) 4.41240186596566 4.41240186596568)
     as [top [between root]].
@@ -56,25 +55,23 @@ Section Top.
   (** P' > 0 up to the top, by the mean value theorem on each half: at the top itself it is 0. *)
   Lemma quartic_rises a b : a < b -> b <= top -> quartic a < quartic b.
   Proof.
-    intros less low. destruct (mean_value quartic slope a ((a + b) / 2) quartic_derivative)
-      as [c [between difference]]; [lra|].
+    intros less low.
+    destruct (mean_value quartic slope a ((a + b) / 2) quartic_derivative) as [c [between difference]]; [lra|].
     pose proof (slope_positive_before_top c ltac:(lra)).
     destruct (mean_value quartic slope ((a + b) / 2) b quartic_derivative) as [c' [between' difference']]; [lra|].
     assert (0 <= slope c').
-    { destruct (Req_dec c' top) as [-> | other]; [lra|]. apply Rlt_le, slope_positive_before_top. lra. }
-    nra.
+    { destruct (Req_dec c' top) as [-> | other]; [lra|]. apply Rlt_le, slope_positive_before_top. lra. } nra.
   Qed.
 
   (** P' < 0 behind the top. *)
   Lemma quartic_falls a b : top <= a -> a < b -> quartic b < quartic a.
   Proof.
-    intros high less. destruct (mean_value quartic slope ((a + b) / 2) b quartic_derivative)
-      as [c [between difference]]; [lra|].
+    intros high less.
+    destruct (mean_value quartic slope ((a + b) / 2) b quartic_derivative) as [c [between difference]]; [lra|].
     pose proof (slope_negative_behind_top c ltac:(lra)).
     destruct (mean_value quartic slope a ((a + b) / 2) quartic_derivative) as [c' [between' difference']]; [lra|].
     assert (slope c' <= 0).
-    { destruct (Req_dec c' top) as [-> | other]; [lra|]. apply Rlt_le, slope_negative_behind_top. lra. }
-    nra.
+    { destruct (Req_dec c' top) as [-> | other]; [lra|]. apply Rlt_le, slope_negative_behind_top. lra. } nra.
   Qed.
 
   (** P rises before the top and falls behind it. *)
@@ -145,10 +142,9 @@ Qed.
 Lemma quartic_below_one H : H <= 3 / 4 -> quartic H < 1.
 Proof.
   intros low. destruct active_interval as [first [last [place [_ [_ [_ active]]]]]].
-  destruct (Rlt_le_dec (quartic H) 1) as [|above]; [easy|]. exfalso.
-  destruct top_exists as [top [place_top level]].
-  pose proof (quartic_rises top level H (4 / 5) ltac:(lra) ltac:(lra)).
-  assert (1 < quartic (4 / 5)) as active' by lra. apply active in active'. lra.
+  destruct (Rlt_le_dec (quartic H) 1) as [|above]; [easy|]. exfalso. destruct top_exists as [top [place_top level]].
+  pose proof (quartic_rises top level H (4 / 5) ltac:(lra) ltac:(lra)). assert (1 < quartic (4 / 5)) as active' by lra.
+  apply active in active'. lra.
 Qed.
 
 Theorem dead_guard H : inverse_temperature H = Rmax (quartic H) 1.
@@ -159,9 +155,8 @@ Qed.
 
 Theorem range H : 1 <= inverse_temperature H <= largest_beta.
 Proof.
-  rewrite dead_guard. split; [apply Rmax_r|].
-  destruct maximum as [top [_ [below near]]]. specialize (below H). apply Rabs_le_between in near.
-  unfold largest_beta. apply Rmax_lub; lra.
+  rewrite dead_guard. split; [apply Rmax_r|]. destruct maximum as [top [_ [below near]]]. specialize (below H).
+  apply Rabs_le_between in near. unfold largest_beta. apply Rmax_lub; lra.
 Qed.
 
 Lemma inverse_temperature_above H : inactive_from <= H -> inverse_temperature H = 1.
@@ -174,19 +169,16 @@ Qed.
 Lemma ln_2_at_most : ln 2 <= 3 / 4.
 Proof.
   rewrite <- (ln_exp (3 / 4)). apply ln_le; [lra|]. pose proof (exp_ineq1_le (3 / 32)).
-  replace (3 / 4) with (3 / 16 + 3 / 16 + (3 / 16 + 3 / 16)) by lra.
-  replace (3 / 16) with (3 / 32 + 3 / 32) by lra. rewrite !exp_plus.
-  assert (119 / 100 <= exp (3 / 32) * exp (3 / 32)) by nra. set (e := exp (3 / 32) * exp (3 / 32)) in *.
-  assert (141 / 100 <= e * e) by nra. nra.
+  replace (3 / 4) with (3 / 16 + 3 / 16 + (3 / 16 + 3 / 16)) by lra. replace (3 / 16) with (3 / 32 + 3 / 32) by lra.
+  rewrite !exp_plus. assert (119 / 100 <= exp (3 / 32) * exp (3 / 32)) by nra.
+  set (e := exp (3 / 32) * exp (3 / 32)) in *. assert (141 / 100 <= e * e) by nra. nra.
 Qed.
 
 (** H <= ln 2 < 3/4 there. *)
-Theorem inactive_for_two logits :
-  logits <> [] -> (length logits <= 2)%nat -> inverse_temperature (entropy logits) = 1.
+Theorem inactive_for_two logits : logits <> [] -> (length logits <= 2)%nat -> inverse_temperature (entropy logits) = 1.
 Proof.
   intros visible short. rewrite dead_guard. apply Rmax_right, Rlt_le, quartic_below_one.
-  apply Rle_trans with (ln (size logits)); [now apply ceiling|].
-  apply Rle_trans with (ln 2); [|exact ln_2_at_most].
+  apply Rle_trans with (ln (size logits)); [now apply ceiling|]. apply Rle_trans with (ln 2); [|exact ln_2_at_most].
   apply ln_le; [now apply size_pos|]. unfold size. replace 2 with (INR 2) by (cbn; ring). now apply le_INR.
 Qed.
 
@@ -207,8 +199,7 @@ Proof.
 Qed.
 
 (** beta is P at the nearest point of the active interval, and moving there brings two entropies no farther apart. *)
-Theorem lipschitz H H' :
-  Rabs (inverse_temperature H - inverse_temperature H') <= lipschitz_constant * Rabs (H - H').
+Theorem lipschitz H H' : Rabs (inverse_temperature H - inverse_temperature H') <= lipschitz_constant * Rabs (H - H').
 Proof.
   destruct active_interval as [first [last [place [place' [at_first [at_last active]]]]]].
   set (nearest := fun H => Rmax first (Rmin H last)).
@@ -240,8 +231,7 @@ Proof.
 Qed.
 
 (** Just below the last root beta falls faster than 2.52542. *)
-Theorem lipschitz_sharp :
-  exists H H', 2.52542 * Rabs (H - H') < Rabs (inverse_temperature H - inverse_temperature H').
+Theorem lipschitz_sharp : exists H H', 2.52542 * Rabs (H - H') < Rabs (inverse_temperature H - inverse_temperature H').
 Proof.
   exists 5.9445208, 5.9445206. rewrite !dead_guard.
   rewrite (Rmax_left (quartic 5.9445208)), (Rmax_left (quartic 5.9445206)) by (unfold quartic; lra).
@@ -281,8 +271,7 @@ Proof.
     unfold first_root_digits, last_root_digits. split; [apply Rabs_le; lra|].
     split; [apply Rabs_le; lra | exact active].
   - destruct maximum as [top [place [below near]]]. exists top. unfold top_digits, maximum_digits.
-    split; [apply Rabs_le; lra|]. split; [|exact below].
-    apply Rabs_le_between in near. apply Rabs_le. lra.
+    split; [apply Rabs_le; lra|]. split; [|exact below]. apply Rabs_le_between in near. apply Rabs_le. lra.
 Qed.
 
 (** ** What beta does to a row *)
@@ -292,8 +281,7 @@ Definition adaptive_beta (logits : list R) : R := inverse_temperature (entropy l
 Definition adaptive_logits (logits : list R) : list R := scaled (adaptive_beta logits) logits.
 
 (** Proposition 3.2 from beta = 1. *)
-Theorem never_increases_entropy logits :
-  logits <> [] -> entropy (adaptive_logits logits) <= entropy logits.
+Theorem never_increases_entropy logits : logits <> [] -> entropy (adaptive_logits logits) <= entropy logits.
 Proof.
   intros visible. rewrite <- (entropy_at_one logits). apply monotone; [easy|].
   destruct (range (entropy logits)). unfold same_sign_and_larger, adaptive_beta. lra.
@@ -304,10 +292,9 @@ Lemma spread_adaptive delta logits :
   logits <> [] -> spread_at_most delta logits -> spread_at_most (largest_beta * delta) (adaptive_logits logits).
 Proof.
   intros visible within x y inx iny. pose proof (spread_nonneg delta logits visible within) as nonneg.
-  unfold adaptive_logits, scaled in *.
-  apply in_map_iff in inx as [x' [<- inx]]. apply in_map_iff in iny as [y' [<- iny]].
-  destruct (range (entropy logits)) as [low high]. fold (adaptive_beta logits) in low, high.
-  specialize (within x' y' inx iny). rewrite <- Rmult_minus_distr_l.
+  unfold adaptive_logits, scaled in *. apply in_map_iff in inx as [x' [<- inx]].
+  apply in_map_iff in iny as [y' [<- iny]]. destruct (range (entropy logits)) as [low high].
+  fold (adaptive_beta logits) in low, high. specialize (within x' y' inx iny). rewrite <- Rmult_minus_distr_l.
   apply Rle_trans with (adaptive_beta logits * delta); [apply Rmult_le_compat_l; lra | apply Rmult_le_compat_r; lra].
 Qed.
 
@@ -320,16 +307,15 @@ Theorem disperses logits delta theta p :
   (exp (- d) / n <= p <= exp d / n) /\
   (1 / (1 + (n - 1) * exp d) <= p <= 1 / (1 + (n - 1) * exp (- d))).
 Proof.
-  intros heated within inp d n.
-  assert (visible : tempered theta logits <> []).
+  intros heated within inp d n. assert (visible : tempered theta logits <> []).
   { intros none. rewrite none in inp. easy. }
   pose proof (spread_adaptive _ _ visible (spread_tempered delta theta logits heated within)) as spread.
   fold d in spread.
   assert (same : tempered 1 (adaptive_logits (tempered theta logits)) = adaptive_logits (tempered theta logits)).
   { rewrite tempered_scaled, Rinv_1. apply scaled_one. }
   assert (long : size (adaptive_logits (tempered theta logits)) = n).
-  { unfold adaptive_logits, scaled, tempered. now rewrite !size_map. }
-  rewrite <- same in inp. rewrite <- long. replace d with (d / 1) by field.
+  { unfold adaptive_logits, scaled, tempered. now rewrite !size_map. } rewrite <- same in inp. rewrite <- long.
+  replace d with (d / 1) by field.
   repeat split; [eapply lower | eapply upper | eapply sharp_lower | eapply sharp_upper]; eauto using Rlt_0_1.
 Qed.
 
@@ -340,8 +326,7 @@ Theorem identity logits delta theta :
   adaptive_beta (tempered theta logits) = 1 /\
   softmax (adaptive_logits (tempered theta logits)) = softmax (tempered theta logits).
 Proof.
-  intros visible heated within long.
-  assert (inert : adaptive_beta (tempered theta logits) = 1).
+  intros visible heated within long. assert (inert : adaptive_beta (tempered theta logits) = 1).
   { apply inverse_temperature_above. apply Rle_trans with (1 := long). rewrite <- (size_tempered theta).
     apply floor_linear; [now apply tempered_visible | now apply spread_tempered]. }
   split; [easy|]. unfold adaptive_logits. now rewrite inert, scaled_one.
@@ -353,30 +338,26 @@ Qed.
 Definition entropy_with (eps : R) (logits : list R) : R := - sum (map (fun p => p * ln (p + eps)) (softmax logits)).
 
 Lemma ln_one_plus_le x : 0 <= x -> ln (1 + x) <= x.
-Proof.
-  intros nonneg. rewrite <- (ln_exp x) at 2. apply ln_le; [lra | apply exp_ineq1_le].
-Qed.
+Proof. intros nonneg. rewrite <- (ln_exp x) at 2. apply ln_le; [lra | apply exp_ineq1_le]. Qed.
 
 (** p (ln(p + eps) - ln p) = p ln(1 + eps/p) is at most eps, item by item. *)
-Theorem epsilon_gap logits :
-  0 <= entropy logits - entropy_with 1e-9 logits <= 1e-9 * size logits.
+Theorem epsilon_gap logits : 0 <= entropy logits - entropy_with 1e-9 logits <= 1e-9 * size logits.
 Proof.
   set (eps := 1e-9). assert (0 < eps) by (unfold eps; lra).
   assert (gap : entropy logits - entropy_with eps logits
                 = sum (map (fun p => p * (ln (p + eps) - ln p)) (softmax logits))).
   { unfold entropy, entropy_with.
-    rewrite (sum_map_ext (fun p => p * (ln (p + eps) - ln p)) (fun p => p * ln (p + eps) - p * ln p)) by (intros; ring).
+    rewrite (sum_map_ext (fun p => p * (ln (p + eps) - ln p)) (fun p => p * ln (p + eps) - p * ln p))
+      by (intros; ring).
     rewrite sum_map_minus. ring. }
-  rewrite gap.
-  assert (each : forall p, In p (softmax logits) -> 0 <= p * (ln (p + eps) - ln p) <= eps).
+  rewrite gap. assert (each : forall p, In p (softmax logits) -> 0 <= p * (ln (p + eps) - ln p) <= eps).
   { intros p inp. destruct (in_softmax _ _ inp) as [x [inx ->]].
     pose proof (coefficient_pos logits x (in_not_nil _ _ inx)) as pos. set (q := coefficient logits x) in *.
-    replace (q + eps) with (q * (1 + eps / q)) by (field; lra).
-    assert (0 < eps / q) by now apply Rdiv_lt_0_compat.
+    replace (q + eps) with (q * (1 + eps / q)) by (field; lra). assert (0 < eps / q) by now apply Rdiv_lt_0_compat.
     rewrite ln_mult by lra. replace (ln q + ln (1 + eps / q) - ln q) with (ln (1 + eps / q)) by ring. split.
     - apply Rmult_le_pos; [lra|]. rewrite <- ln_1. apply ln_le; lra.
-    - apply Rle_trans with (q * (eps / q)); [|apply Req_le; field; lra].
-      apply Rmult_le_compat_l; [lra|]. apply ln_one_plus_le. lra. }
+    - apply Rle_trans with (q * (eps / q)); [|apply Req_le; field; lra]. apply Rmult_le_compat_l; [lra|].
+      apply ln_one_plus_le. lra. }
   split.
   - apply sum_map_nonneg. intros p inp. now apply each.
   - replace (eps * size logits) with (sum (map (fun _ : R => eps) (softmax logits))).

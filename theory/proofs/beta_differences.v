@@ -44,8 +44,7 @@ Proof.
   assert (same : forall b,
     moment 2 logits b / moment 0 logits b - mean_at logits b * mean_at logits b = variance_at logits b).
   { intros b. rewrite variance_at_moments by easy. rewrite mean_at_moments. ring. }
-  apply is_derive_ext with (1 := same).
-  evar_last.
+  apply is_derive_ext with (1 := same). evar_last.
   - apply (is_derive_minus (V := R_NormedModule)).
     + apply is_derive_div; [apply moment_derivative | apply moment_derivative | lra].
     + apply (is_derive_mult (mean_at logits) (mean_at logits));
@@ -73,16 +72,14 @@ Lemma third_moment_at_most delta logits beta :
   Rabs (third_moment_at logits beta) <= delta * variance_at logits beta.
 Proof.
   intros visible within. destruct (spread_interval delta logits visible within) as [m [_ between]].
-  pose proof (mean_at_between logits beta m (m + delta) visible between) as middle.
-  unfold third_moment_at, variance_at. eapply Rle_trans; [apply sum_map_abs|]. rewrite <- sum_map_mult_l.
-  apply sum_map_le. intros x inx. specialize (between x inx).
-  pose proof (coefficient_pos _ (beta * x) (scaled_visible beta logits visible)) as pos.
+  pose proof (mean_at_between logits beta m (m + delta) visible between) as middle. unfold third_moment_at, variance_at.
+  eapply Rle_trans; [apply sum_map_abs|]. rewrite <- sum_map_mult_l. apply sum_map_le. intros x inx.
+  specialize (between x inx). pose proof (coefficient_pos _ (beta * x) (scaled_visible beta logits visible)) as pos.
   set (p := coefficient (scaled beta logits) (beta * x)) in *. set (t := x - mean_at logits beta).
   rewrite Rabs_mult, Rabs_right by lra. replace (t ^ 3) with (t * t ^ 2) by ring.
   rewrite Rabs_mult, (Rabs_right (t ^ 2)) by (apply Rle_ge, pow2_ge_0).
-  replace (delta * (p * t ^ 2)) with (p * (delta * t ^ 2)) by ring.
-  apply Rmult_le_compat_l; [lra|]. apply Rmult_le_compat_r; [apply pow2_ge_0|].
-  apply Rabs_le. unfold t. lra.
+  replace (delta * (p * t ^ 2)) with (p * (delta * t ^ 2)) by ring. apply Rmult_le_compat_l; [lra|].
+  apply Rmult_le_compat_r; [apply pow2_ge_0|]. apply Rabs_le. unfold t. lra.
 Qed.
 
 (** A function whose derivative is not negative does not fall. *)
@@ -105,34 +102,31 @@ Proof.
     - (delta * variance_at logits b) <= third_moment_at logits b <= delta * variance_at logits b).
   { intros b. apply Rabs_le_between. now apply third_moment_at_most. }
   assert (factor : forall s t, exp (s * t) * exp (- (s * t)) = 1).
-  { intros. rewrite <- exp_plus, Rplus_opp_r. apply exp_0. }
-  split.
+  { intros. rewrite <- exp_plus, Rplus_opp_r. apply exp_0. } split.
   - pose proof (does_not_fall (fun b => variance_at logits b * exp (delta * (b - beta_1)))
       (fun b => (third_moment_at logits b + delta * variance_at logits b) * exp (delta * (b - beta_1)))
-      beta_1 beta less) as rises. cbv beta in rises.
-    rewrite Rminus_diag_eq, Rmult_0_r, exp_0, Rmult_1_r in rises by easy.
+      beta_1 beta less) as rises.
+    cbv beta in rises. rewrite Rminus_diag_eq, Rmult_0_r, exp_0, Rmult_1_r in rises by easy.
     apply Rmult_le_reg_r with (exp (delta * (beta - beta_1))); [apply exp_pos|].
     rewrite Rmult_assoc, (Rmult_comm (exp (- _))), factor, Rmult_1_r. apply rises.
     + intros b. pose proof (variance_derivative logits b visible) as derivative.
       assert (growth : is_derive (fun b => exp (delta * (b - beta_1))) b (delta * exp (delta * (b - beta_1)))).
-      { auto_derive; [easy | unfold Rminus; ring]. }
-      evar_last.
+      { auto_derive; [easy | unfold Rminus; ring]. } evar_last.
       * apply (is_derive_mult (variance_at logits) (fun b => exp (delta * (b - beta_1))));
           [exact derivative | exact growth | intros; apply Rmult_comm].
       * unfold plus, mult. simpl. unfold mult. simpl. unfold Rminus. ring.
     + intros b _. apply Rmult_le_pos; [|apply Rlt_le, exp_pos]. specialize (third b). lra.
   - pose proof (does_not_fall (fun b => - variance_at logits b * exp (- (delta * (b - beta_1))))
       (fun b => (delta * variance_at logits b - third_moment_at logits b) * exp (- (delta * (b - beta_1))))
-      beta_1 beta less) as rises. cbv beta in rises.
-    rewrite Rminus_diag_eq, Rmult_0_r, Ropp_0, exp_0, Rmult_1_r in rises by easy.
+      beta_1 beta less) as rises.
+    cbv beta in rises. rewrite Rminus_diag_eq, Rmult_0_r, Ropp_0, exp_0, Rmult_1_r in rises by easy.
     apply Rmult_le_reg_r with (exp (- (delta * (beta - beta_1)))); [apply exp_pos|].
     rewrite Rmult_assoc, factor, Rmult_1_r.
     enough (- variance_at logits beta_1 <= - variance_at logits beta * exp (- (delta * (beta - beta_1)))) by lra.
     apply rises.
     + intros b. pose proof (variance_derivative logits b visible) as derivative.
       assert (decay : is_derive (fun b => exp (- (delta * (b - beta_1)))) b (- delta * exp (- (delta * (b - beta_1))))).
-      { auto_derive; [easy | unfold Rminus; ring]. }
-      evar_last.
+      { auto_derive; [easy | unfold Rminus; ring]. } evar_last.
       * apply (is_derive_mult (fun b => - variance_at logits b) (fun b => exp (- (delta * (b - beta_1)))));
           [apply (is_derive_opp (V := R_NormedModule)); exact derivative | exact decay | intros; apply Rmult_comm].
       * unfold plus, mult, opp. simpl. unfold mult. simpl. unfold Rminus. ring.
@@ -195,19 +189,17 @@ Theorem entropy_drop logits beta_1 beta_2 :
   exists b, beta_1 < b < beta_2 /\
             entropy_at logits beta_1 - entropy_at logits beta_2 = (beta_2 ^ 2 - beta_1 ^ 2) / 2 * variance_at logits b.
 Proof.
-  intros visible [nonneg less].
-  set (H1 := entropy_at logits beta_1). set (H2 := entropy_at logits beta_2). set (w := beta_2 ^ 2 - beta_1 ^ 2).
-  set (f := fun b => entropy_at logits b * w - b ^ 2 * (H2 - H1)).
+  intros visible [nonneg less]. set (H1 := entropy_at logits beta_1). set (H2 := entropy_at logits beta_2).
+  set (w := beta_2 ^ 2 - beta_1 ^ 2). set (f := fun b => entropy_at logits b * w - b ^ 2 * (H2 - H1)).
   destruct (MVT_cor2 f (fun b => - b * variance_at logits b * w - 2 * b * (H2 - H1)) beta_1 beta_2 less)
     as [b [difference [low high]]].
   - intros b _. apply is_derive_Reals. unfold f. apply (is_derive_minus (V := R_NormedModule)).
-    + evar_last; [apply (is_derive_scal_l (V := R_NormedModule)), entropy_derivative, visible|].
-      unfold scal. simpl. unfold mult. simpl. reflexivity.
+    + evar_last; [apply (is_derive_scal_l (V := R_NormedModule)), entropy_derivative, visible|]. unfold scal. simpl.
+      unfold mult. simpl. reflexivity.
     + auto_derive; [easy|]. ring.
-  - exists b. split; [easy|].
-    assert (flat : - b * variance_at logits b * w - 2 * b * (H2 - H1) = 0).
-    { assert (same : f beta_2 - f beta_1 = 0) by (unfold f; fold H1 H2; unfold w; ring).
-      rewrite same in difference. symmetry in difference. apply Rmult_integral in difference as [|zero]; [easy | lra]. }
+  - exists b. split; [easy|]. assert (flat : - b * variance_at logits b * w - 2 * b * (H2 - H1) = 0).
+    { assert (same : f beta_2 - f beta_1 = 0) by (unfold f; fold H1 H2; unfold w; ring). rewrite same in difference.
+      symmetry in difference. apply Rmult_integral in difference as [|zero]; [easy | lra]. }
     apply Rmult_eq_reg_l with (2 * b); [|lra]. lra.
 Qed.
 
@@ -222,6 +214,5 @@ Proof.
   destruct (entropy_drop logits beta_1 beta_2 visible (conj nonneg less)) as [b [[low high] ->]].
   pose proof (variance_within delta logits beta_1 b beta_2 visible within (conj (Rlt_le _ _ low) (Rlt_le _ _ high)))
     as [below above].
-  rewrite !Rmult_assoc. assert (0 <= (beta_2 ^ 2 - beta_1 ^ 2) / 2) by nra.
-  split; apply Rmult_le_compat_l; lra.
+  rewrite !Rmult_assoc. assert (0 <= (beta_2 ^ 2 - beta_1 ^ 2) / 2) by nra. split; apply Rmult_le_compat_l; lra.
 Qed.

@@ -132,14 +132,13 @@ Proof.
   intros heated pos carried all split width h delta _ less inputs.
   assert (many : (i < length inputs)%nat) by (unfold inputs; now rewrite length_forward).
   assert (inside : forall x, In x inputs -> in_box width (boxes (length before)) x).
-  { intros x inx. now apply (chain_boxed theta mask d layers boxes tokens carried all before
-      (Attention residual heads :: after)). }
+  { intros x inx.
+    now apply (chain_boxed theta mask d layers boxes tokens carried all before (Attention residual heads :: after)). }
   assert (within : spread_at_most delta (logits h (token inputs i) (visible mask i inputs))).
   { apply spread_of_box; [now apply inside, token_in|]. intros y iny. eapply inside, in_visible, iny. }
   split; [exact within|]. intros long p inp.
-  eapply Rle_lt_trans; [apply (sharp_upper _ delta theta p heated within inp)|].
-  unfold logits at 1. rewrite size_map. apply sharp_upper_below_iff; [|easy|exact long].
-  now apply size_at_least_one, visible_not_nil.
+  eapply Rle_lt_trans; [apply (sharp_upper _ delta theta p heated within inp)|]. unfold logits at 1. rewrite size_map.
+  apply sharp_upper_below_iff; [|easy|exact long]. now apply size_at_least_one, visible_not_nil.
 Qed.
 
 (** ** Inhabited, and reached *)
@@ -156,8 +155,7 @@ Example spread_of_box_is_reached :
   logit h one one - logit h one less = spread_form 1 1 unit_matrix unit_matrix unit_box.
 Proof.
   unfold in_box, spread_form, magnitude, matrix_box, product, transpose, logit, dot, sum. cbn.
-  unfold unit_matrix, multiply, dot, add, zero, sum. cbn.
-  split; [intros; lra|]. split; [intros; lra|].
+  unfold unit_matrix, multiply, dot, add, zero, sum. cbn. split; [intros; lra|]. split; [intros; lra|].
   unfold Rmin, Rmax. repeat destruct Rle_dec; try lra; unfold Rabs in *; repeat destruct Rcase_abs; lra.
 Qed.
 

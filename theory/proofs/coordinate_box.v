@@ -61,21 +61,19 @@ Section Bounded.
   (** Continuity at t gives some radius; below the supremum of all of them there is one that still works. *)
   Lemma steady_radius t : exists r, 0 < r /\ real (Lub_Rbar (steady t)) = r /\ steady t (r / 2).
   Proof.
-    destruct (cont t 1) as [delta [pos near]]; [lra|].
-    assert (some : steady t (Rmin delta 1)).
-    { split; [split; [apply Rmin_glb; lra | apply Rmin_r]|]. intros y close. apply near.
-      intros i less. eapply Rlt_le_trans; [now apply close | apply Rmin_l]. }
+    destruct (cont t 1) as [delta [pos near]]; [lra|]. assert (some : steady t (Rmin delta 1)).
+    { split; [split; [apply Rmin_glb; lra | apply Rmin_r]|]. intros y close. apply near. intros i less.
+      eapply Rlt_le_trans; [now apply close | apply Rmin_l]. }
     destruct (Lub_Rbar_correct (steady t)) as [upper least].
     assert (bounded : is_ub_Rbar (steady t) 1) by (intros r [[_ below] _]; exact below).
     specialize (least 1 bounded) as below. specialize (upper _ some) as above.
     destruct (Lub_Rbar (steady t)) as [l | |] eqn:value; try easy. cbn in above, below.
-    assert (0 < l) by (pose proof (Rmin_glb_lt delta 1 0 pos Rlt_0_1); lra).
-    exists l. split; [easy|]. split; [easy|].
+    assert (0 < l) by (pose proof (Rmin_glb_lt delta 1 0 pos Rlt_0_1); lra). exists l. split; [easy|]. split; [easy|].
     assert (beyond : exists r, steady t r /\ l / 2 < r).
-    { apply NNPP. intros none. specialize (least (l / 2)). cbn in least. enough (l <= l / 2) by lra.
-      apply least. intros r isr. cbn. apply Rnot_lt_le. intros less. apply none. now exists r. }
-    destruct beyond as [r [[_ calm] less]]. split; [lra|]. intros y close. apply calm.
-    intros i lessi. eapply Rlt_trans; [now apply close | easy].
+    { apply NNPP. intros none. specialize (least (l / 2)). cbn in least. enough (l <= l / 2) by lra. apply least.
+      intros r isr. cbn. apply Rnot_lt_le. intros less. apply none. now exists r. }
+    destruct beyond as [r [[_ calm] less]]. split; [lra|]. intros y close. apply calm. intros i lessi.
+    eapply Rlt_trans; [now apply close | easy].
   Qed.
 
   Lemma steady_radius_pos t : 0 < real (Lub_Rbar (steady t)) / 2.
@@ -88,23 +86,21 @@ Section Bounded.
     destruct (NNPP _ (compactness_list d (tuple_of d (low B)) (tuple_of d (high B)) radius)) as [centres cover].
     assert (finite : exists M, forall t, In t centres -> forall c, (c < m)%nat -> Rabs (f (vector_of d t) c) <= M).
     { clear cover. induction centres as [|t ts [M below]]; [now exists 0|].
-      destruct (bound_over_indices (fun c => Rabs (f (vector_of d t) c)) m) as [M' [_ below']].
-      exists (Rmax M M'). intros s [<- | ins] c less.
+      destruct (bound_over_indices (fun c => Rabs (f (vector_of d t) c)) m) as [M' [_ below']]. exists (Rmax M M').
+      intros s [<- | ins] c less.
       - eapply Rle_trans; [now apply below' | apply Rmax_r].
       - eapply Rle_trans; [now apply below | apply Rmax_l]. }
     destruct finite as [M below]. exists (M + 1). intros x inside c less.
     destruct (cover (tuple_of d x)) as [t [int [_ close]]]; [now apply tuple_in_box|].
-    destruct (steady_radius (vector_of d t)) as [r [_ [value [_ calm]]]].
-    specialize (below t int c less).
+    destruct (steady_radius (vector_of d t)) as [r [_ [value [_ calm]]]]. specialize (below t int c less).
     assert (near : Rabs (f x c - f (vector_of d t) c) < 1).
-    { apply calm; [|easy]. intros i lessi. pose proof (tuple_close d _ x t close i lessi) as moved.
-      cbn in moved. now rewrite value in moved. }
+    { apply calm; [|easy]. intros i lessi. pose proof (tuple_close d _ x t close i lessi) as moved. cbn in moved.
+      now rewrite value in moved. }
     pose proof (Rabs_triang_inv (f x c) (f (vector_of d t) c)). lra.
   Qed.
 End Bounded.
 
-Theorem continuous_image_boxed d m f B :
-  continuous d m f -> exists B', forall x, in_box d B x -> in_box m B' (f x).
+Theorem continuous_image_boxed d m f B : continuous d m f -> exists B', forall x, in_box d B x -> in_box m B' (f x).
 Proof.
   intros cont. destruct (bounded_on_box d m f cont B) as [M below]. exists (cube M).
   intros x inside. apply in_cube. now apply below.
@@ -118,10 +114,8 @@ Lemma convex_between {A} (weight value : A -> R) (items : list A) a b :
   (forall y, In y items -> a <= value y <= b) ->
   a <= sum (map (fun y => weight y * value y) items) <= b.
 Proof.
-  intros nonneg total between.
-  assert (constant : forall t, t = sum (map (fun y => weight y * t) items)).
-  { intros. rewrite sum_map_mult_r, total. ring. }
-  rewrite (constant a) at 1. rewrite (constant b) at 1.
+  intros nonneg total between. assert (constant : forall t, t = sum (map (fun y => weight y * t) items)).
+  { intros. rewrite sum_map_mult_r, total. ring. } rewrite (constant a) at 1. rewrite (constant b) at 1.
   split; apply sum_map_le; intros y iny; specialize (nonneg y iny); specialize (between y iny);
     apply Rmult_le_compat_l; lra.
 Qed.
@@ -147,12 +141,10 @@ Proof.
     destruct residual; cbn; [specialize (inside c less); lra | lra].
   - destruct IH as [B1 boxed1]; [intros; apply cont; now right|].
     destruct (continuous_image_boxed d d (value h) B) as [B2 boxed2]; [apply cont; now left|].
-    exists {| low := add (low B1) (low B2); high := add (high B1) (high B2) |}.
-    intros x items some inside all c less. specialize (boxed1 x items some inside all c less).
-    assert (in_box d B2 (attend theta h x items)) as one.
-    { apply convex_boxed; [easy|]. intros y iny. now apply boxed2, all. }
-    specialize (one c less). unfold attention, add in *. cbn [map low high] in *.
-    unfold sum in *. cbn [fold_right] in *. lra.
+    exists {| low := add (low B1) (low B2); high := add (high B1) (high B2) |}. intros x items some inside all c less.
+    specialize (boxed1 x items some inside all c less). assert (in_box d B2 (attend theta h x items)) as one.
+    { apply convex_boxed; [easy|]. intros y iny. now apply boxed2, all. } specialize (one c less).
+    unfold attention, add in *. cbn [map low high] in *. unfold sum in *. cbn [fold_right] in *. lra.
 Qed.
 
 (** Whatever the length, the mask and the coefficients. *)
@@ -162,14 +154,13 @@ Theorem layer_boxed theta mask d l B :
     forall x, In x (apply_layer theta mask l tokens) -> in_box (width_behind d l) B' x.
 Proof.
   destruct l as [residual heads | width f]; cbn [well_formed_layer apply_layer width_behind]; intros wf.
-  - destruct (attention_boxed theta d residual heads B) as [B' boxed]; [intros h inh; now apply wf|].
-    exists B'. intros tokens all x inx. apply in_map_iff in inx as [i [<- ini]]. apply in_seq in ini.
-    apply boxed.
+  - destruct (attention_boxed theta d residual heads B) as [B' boxed]; [intros h inh; now apply wf|]. exists B'.
+    intros tokens all x inx. apply in_map_iff in inx as [i [<- ini]]. apply in_seq in ini. apply boxed.
     + apply visible_not_nil. lia.
     + apply all, token_in. lia.
     + intros y iny. eapply all, in_visible, iny.
-  - destruct (continuous_image_boxed d width f B wf) as [B' boxed]. exists B'.
-    intros tokens all x inx. apply in_map_iff in inx as [y [<- iny]]. now apply boxed, all.
+  - destruct (continuous_image_boxed d width f B wf) as [B' boxed]. exists B'. intros tokens all x inx.
+    apply in_map_iff in inx as [y [<- iny]]. now apply boxed, all.
 Qed.
 
 (** The largest entry of finitely many vectors. *)
@@ -191,10 +182,9 @@ Lemma dot_in_box n B x y :
   in_box n B x -> in_box n B y -> forall u bound, (forall c, (c < n)%nat -> Rabs (u c) <= bound c) ->
   dot n u (subtract x y) <= sum (map (fun c => bound c * (high B c - low B c)) (seq 0 n)).
 Proof.
-  intros inx iny u bound below. apply sum_map_le. intros c inc. apply in_seq in inc.
-  specialize (inx c ltac:(lia)). specialize (iny c ltac:(lia)). specialize (below c ltac:(lia)).
-  eapply Rle_trans; [apply Rle_abs|]. rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; [easy|].
-  unfold subtract. apply Rabs_le. lra.
+  intros inx iny u bound below. apply sum_map_le. intros c inc. apply in_seq in inc. specialize (inx c ltac:(lia)).
+  specialize (iny c ltac:(lia)). specialize (below c ltac:(lia)). eapply Rle_trans; [apply Rle_abs|]. rewrite Rabs_mult.
+  apply Rmult_le_compat; try apply Rabs_pos; [easy|]. unfold subtract. apply Rabs_le. lra.
 Qed.
 
 (** q . (k_j - k_k) = (K^T Q x) . (x_j - x_k); [reach c] bounds |(K^T Q x)_c| over the box. *)
@@ -205,14 +195,12 @@ Theorem spread_over_box width inner Q K V B reach :
   spread_at_most (sum (map (fun c => reach c * (high B c - low B c)) (seq 0 width)))
                  (logits (linear_head width inner Q K V zero zero) x items).
 Proof.
-  intros below x items inx all e e' ine ine'.
-  apply in_map_iff in ine as [y [<- iny]]. apply in_map_iff in ine' as [y' [<- iny']].
-  unfold logit. cbn [query key head_width linear_head].
+  intros below x items inx all e e' ine ine'. apply in_map_iff in ine as [y [<- iny]].
+  apply in_map_iff in ine' as [y' [<- iny']]. unfold logit. cbn [query key head_width linear_head].
   replace (dot inner (add (multiply width Q x) zero) (add (multiply width K y) zero)
            - dot inner (add (multiply width Q x) zero) (add (multiply width K y') zero))
     with (dot width (multiply inner (transpose K) (multiply width Q x)) (subtract y y')).
   - apply dot_in_box; [now apply all | now apply all | now apply below].
   - rewrite dot_subtract_r, !(dot_comm width (multiply inner _ _)), <- !dot_multiply.
-    rewrite !(dot_comm inner _ (multiply width Q x)).
-    f_equal; apply dot_ext; intros; unfold add, zero; ring.
+    rewrite !(dot_comm inner _ (multiply width Q x)). f_equal; apply dot_ext; intros; unfold add, zero; ring.
 Qed.

@@ -22,8 +22,7 @@ Theorem concrete_row n delta theta :
   (1 <= n)%nat ->
   coefficient (tempered theta (two_valued_row delta 0 n)) (delta / theta) = leading_coefficient (INR n) delta theta.
 Proof.
-  intros many. rewrite coefficient_two_valued_row by easy. unfold leading_coefficient.
-  do 4 f_equal. unfold Rdiv. ring.
+  intros many. rewrite coefficient_two_valued_row by easy. unfold leading_coefficient. do 4 f_equal. unfold Rdiv. ring.
 Qed.
 
 (** ** The coefficient vanishes *)
@@ -36,8 +35,7 @@ Theorem coefficient_vanishes n delta theta u :
 Proof.
   intros many nonneg heated pos.
   assert (sharp : lemma_2_1.sharp_length delta theta u < n -> leading_coefficient n delta theta < u).
-  { now apply sharp_upper_below_iff. }
-  split; [exact sharp|]. intros long. apply sharp.
+  { now apply sharp_upper_below_iff. } split; [exact sharp|]. intros long. apply sharp.
   eapply Rle_lt_trans; [now apply theorem_2_2.sharp_length | exact long].
 Qed.
 
@@ -66,8 +64,7 @@ Section Format.
   Qed.
 
   (** Towards zero the spacing may be half as wide: just below a power of two. *)
-  Lemma previous_at_least_half x :
-    0 < x -> is_number x -> pred radix2 (FLT_exp emin prec) x <= x - spacing x / 2.
+  Lemma previous_at_least_half x : 0 < x -> is_number x -> pred radix2 (FLT_exp emin prec) x <= x - spacing x / 2.
   Proof.
     intros pos number. unfold spacing. rewrite pred_eq_pos by lra. unfold pred_pos.
     pose proof (ulp_ge_0 radix2 (FLT_exp emin prec) x).
@@ -110,8 +107,7 @@ Section Format.
     is_number other -> Rabs (alpha * (first - other)) < spacing other / 4 ->
     nearest (alpha * first + (1 - alpha) * other) = other.
   Proof.
-    intros number small.
-    replace (alpha * first + (1 - alpha) * other) with (other + alpha * (first - other)) by ring.
+    intros number small. replace (alpha * first + (1 - alpha) * other) with (other + alpha * (first - other)) by ring.
     now apply nearest_absorbs.
   Qed.
 
@@ -123,15 +119,13 @@ Section Format.
   Proof.
     intros many different number long. apply output_collapses; [easy|]. pose proof (spacing_pos other) as pos.
     assert (0 < Rabs (first - other)) by (apply Rabs_pos_lt; lra).
-    set (eps := spacing other / (4 * Rabs (first - other))).
-    assert (0 < eps) by (apply Rdiv_lt_0_compat; lra).
+    set (eps := spacing other / (4 * Rabs (first - other))). assert (0 < eps) by (apply Rdiv_lt_0_compat; lra).
     assert (small : leading_coefficient n delta theta < eps).
-    { apply sharp_upper_below_iff; [easy | easy|]. eapply Rle_lt_trans; [|exact long].
-      apply Req_le. unfold lemma_2_1.sharp_length, eps. field. lra. }
+    { apply sharp_upper_below_iff; [easy | easy|]. eapply Rle_lt_trans; [|exact long]. apply Req_le.
+      unfold lemma_2_1.sharp_length, eps. field. lra. }
     assert (0 < leading_coefficient n delta theta).
     { apply Rdiv_lt_0_compat; [lra|]. apply one_plus_others_pos; [easy | apply exp_pos]. }
-    rewrite Rabs_mult, Rabs_right by lra.
-    apply (Rmult_lt_compat_r (Rabs (first - other))) in small; [|easy].
+    rewrite Rabs_mult, Rabs_right by lra. apply (Rmult_lt_compat_r (Rabs (first - other))) in small; [|easy].
     replace (spacing other / 4) with (eps * Rabs (first - other)) by (unfold eps; field; lra). exact small.
   Qed.
 End Format.
@@ -146,9 +140,8 @@ Theorem vanished_is_not_collapsed choice :
   nearest (-149) 24 choice (alpha * bpow radix2 26 + (1 - alpha) * 1) <> 1.
 Proof.
   assert (value : leading_coefficient (bpow radix2 25) 0 1 = bpow radix2 (-25)).
-  { unfold leading_coefficient. replace (- (0 / 1)) with 0 by field. rewrite exp_0. cbn. field. }
-  cbv zeta. rewrite value. split; [apply bpow_lt; lia|].
-  apply Rgt_not_eq. apply Rlt_le_trans with (bpow radix2 1); [cbn; lra|].
+  { unfold leading_coefficient. replace (- (0 / 1)) with 0 by field. rewrite exp_0. cbn. field. } cbv zeta.
+  rewrite value. split; [apply bpow_lt; lia|]. apply Rgt_not_eq. apply Rlt_le_trans with (bpow radix2 1); [cbn; lra|].
   apply round_ge_generic; [apply FLT_exp_valid; easy | apply valid_rnd_N | |].
   - apply generic_format_bpow. cbn. lia.
   - cbn. lra.

@@ -20,20 +20,17 @@ Local Open Scope R_scope.
 Theorem nonnegative logits : 0 <= entropy logits.
 Proof.
   unfold entropy. rewrite <- sum_map_opp. apply sum_map_nonneg. intros p inp.
-  destruct (in_softmax _ _ inp) as [x [inx ->]].
-  assert (visible := in_not_nil _ _ inx). pose proof (coefficient_pos logits x visible) as pos.
-  assert (ln (coefficient logits x) <= 0).
+  destruct (in_softmax _ _ inp) as [x [inx ->]]. assert (visible := in_not_nil _ _ inx).
+  pose proof (coefficient_pos logits x visible) as pos. assert (ln (coefficient logits x) <= 0).
   { rewrite <- ln_1. apply ln_le; [easy | now apply coefficient_at_most_one]. }
-  assert (0 <= coefficient logits x * - ln (coefficient logits x)) by (apply Rmult_le_pos; lra).
-  lra.
+  assert (0 <= coefficient logits x * - ln (coefficient logits x)) by (apply Rmult_le_pos; lra). lra.
 Qed.
 
 (** At beta = 0 every item has the weight 1. *)
 Lemma entropy_at_zero logits : logits <> [] -> entropy_at logits 0 = ln (size logits).
 Proof.
-  intros visible. rewrite entropy_at_log_partition by easy. unfold log_partition.
-  rewrite partition_moment. unfold moment.
-  rewrite (sum_map_ext _ (fun _ => 1)).
+  intros visible. rewrite entropy_at_log_partition by easy. unfold log_partition. rewrite partition_moment.
+  unfold moment. rewrite (sum_map_ext _ (fun _ => 1)).
   - rewrite sum_map_const, Rmult_1_r. ring.
   - intros. rewrite Rmult_0_l, exp_0. simpl. ring.
 Qed.
@@ -65,8 +62,7 @@ Proof.
 Qed.
 
 (** Popoviciu's inequality: no logit is farther than d/2 from the middle of their interval. *)
-Lemma variance_at_most d logits beta :
-  logits <> [] -> spread_at_most d logits -> variance_at logits beta <= d ^ 2 / 4.
+Lemma variance_at_most d logits beta : logits <> [] -> spread_at_most d logits -> variance_at logits beta <= d ^ 2 / 4.
 Proof.
   intros visible within. destruct (spread_interval d logits visible within) as [m [_ between]].
   pose proof (second_moment_at logits beta (m + d / 2) visible) as total.
@@ -80,21 +76,16 @@ Proof.
 Qed.
 
 (** H = E[-ln alpha], and every alpha is at most e^d / n. *)
-Lemma floor_linear d logits :
-  logits <> [] -> spread_at_most d logits -> ln (size logits) - d <= entropy logits.
+Lemma floor_linear d logits : logits <> [] -> spread_at_most d logits -> ln (size logits) - d <= entropy logits.
 Proof.
   intros visible within. pose proof (size_at_least_one logits visible) as many.
-  pose proof (spread_nonneg d logits visible within) as nonneg.
-  rewrite entropy_log_partition by easy.
-  rewrite <- (expectation_const logits (ln (partition_function logits)) visible) by easy.
-  unfold mean. enough (ln (size logits) - d
-    <= expectation logits (fun x => ln (partition_function logits) + -1 * x)) as enough.
+  pose proof (spread_nonneg d logits visible within) as nonneg. rewrite entropy_log_partition by easy.
+  rewrite <- (expectation_const logits (ln (partition_function logits)) visible) by easy. unfold mean.
+  enough (ln (size logits) - d <= expectation logits (fun x => ln (partition_function logits) + -1 * x)) as enough.
   { rewrite expectation_plus, expectation_mult in enough. lra. }
-  rewrite <- (expectation_const logits (ln (size logits) - d) visible).
-  apply expectation_le. intros x inx.
+  rewrite <- (expectation_const logits (ln (size logits) - d) visible). apply expectation_le. intros x inx.
   pose proof (ln_coefficient logits x visible) as log.
-  enough (ln (coefficient logits x) <= d - ln (size logits)) by lra.
-  apply Rle_trans with (ln (exp d / size logits)).
+  enough (ln (coefficient logits x) <= d - ln (size logits)) by lra. apply Rle_trans with (ln (exp d / size logits)).
   - apply ln_le; [now apply coefficient_pos|].
     eapply Rle_trans; [now apply coefficient_at_most with (d := d) | now apply sharp_upper_below_upper].
   - unfold Rdiv. rewrite ln_mult, ln_exp, ln_Rinv; [lra | lra | apply exp_pos | apply Rinv_0_lt_compat; lra].
@@ -127,12 +118,10 @@ Theorem floor logits delta theta :
   logits <> [] -> 0 < theta -> spread_at_most delta logits ->
   ln (size logits) - Rmin (delta / theta) (delta ^ 2 / (8 * theta ^ 2)) <= entropy (tempered theta logits).
 Proof.
-  intros visible heated within.
-  pose proof (spread_tempered delta theta logits heated within) as spread.
+  intros visible heated within. pose proof (spread_tempered delta theta logits heated within) as spread.
   pose proof (tempered_visible theta logits visible) as visible'.
   pose proof (floor_linear _ _ visible' spread) as linear.
-  pose proof (floor_quadratic _ _ visible' spread) as quadratic.
-  rewrite size_tempered in *.
+  pose proof (floor_quadratic _ _ visible' spread) as quadratic. rewrite size_tempered in *.
   replace ((delta / theta) ^ 2 / 8) with (delta ^ 2 / (8 * theta ^ 2)) in quadratic by (field; lra).
   apply Rmin_case; lra.
 Qed.
@@ -156,10 +145,7 @@ Qed.
 (** dH/dx = e^x (B - x A) / Z^2 changes its sign once, from + to -. *)
 Lemma entropy_of_one_derivative A B x :
   0 <= A -> is_derive (entropy_of_one A B) x (exp x / (A + exp x) ^ 2 * (B - x * A)).
-Proof.
-  intros nonneg. pose proof (exp_pos x). unfold entropy_of_one.
-  auto_derive; [repeat split; lra|]. field. lra.
-Qed.
+Proof. intros nonneg. pose proof (exp_pos x). unfold entropy_of_one. auto_derive; [repeat split; lra|]. field. lra. Qed.
 
 (** So on an interval H is least at an end. *)
 Lemma entropy_of_one_least_at_an_end A B m M x :
@@ -176,12 +162,10 @@ Proof.
     - intros t _. apply derivable_continuous_pt. exists (slope t).
       now apply is_derive_Reals, entropy_of_one_derivative. }
   destruct (Rle_dec (x * A) B) as [rising | falling]; [left | right].
-  - destruct (mean_value m x) as [t [[_ above] difference]]. rewrite Rmax_right in above by lra.
-    assert (0 <= slope t).
+  - destruct (mean_value m x) as [t [[_ above] difference]]. rewrite Rmax_right in above by lra. assert (0 <= slope t).
     { apply Rmult_le_pos; [now apply Rlt_le|]. pose proof (Rmult_le_compat_r A t x nonneg above). lra. }
     assert (0 <= slope t * (x - m)) by (apply Rmult_le_pos; lra). lra.
-  - destruct (mean_value x M) as [t [[below _] difference]]. rewrite Rmin_left in below by lra.
-    assert (0 <= - slope t).
+  - destruct (mean_value x M) as [t [[below _] difference]]. rewrite Rmin_left in below by lra. assert (0 <= - slope t).
     { unfold slope. rewrite Ropp_mult_distr_r. apply Rmult_le_pos; [now apply Rlt_le|].
       pose proof (Rmult_le_compat_r A x t nonneg below). lra. }
     assert (0 <= - slope t * (M - x)) by (apply Rmult_le_pos; lra). lra.
@@ -204,10 +188,8 @@ Proof.
       - apply between. now left.
       - exists m. split; [now left|]. now rewrite !front, !entropy_cons.
       - exists M. split; [now right|]. now rewrite !front, !entropy_cons. }
-    destruct less as [e [ise less]].
-    destruct (IH (moved ++ [e])) as [ends [long [two below]]].
-    { intros y iny. apply between. now right. }
-    exists (e :: ends). split; [simpl; now rewrite long|]. split.
+    destruct less as [e [ise less]]. destruct (IH (moved ++ [e])) as [ends [long [two below]]].
+    { intros y iny. apply between. now right. } exists (e :: ends). split; [simpl; now rewrite long|]. split.
     + intros y [<- | iny]; [easy | now apply two].
     + rewrite <- !app_assoc in below. simpl in below. lra.
 Qed.
@@ -222,9 +204,7 @@ Definition two_level_entropy (n k : nat) (d : R) : R :=
   let Z := INR k * exp d + (INR n - INR k) in ln Z - INR k * exp d * d / Z.
 
 Lemma in_two_level_row n k d x : In x (two_level_row n k d) -> x = d \/ x = 0.
-Proof.
-  unfold two_level_row. rewrite in_app_iff. intros [inx | inx]; apply repeat_spec in inx; auto.
-Qed.
+Proof. unfold two_level_row. rewrite in_app_iff. intros [inx | inx]; apply repeat_spec in inx; auto. Qed.
 
 Lemma length_two_level_row n k d : (k <= n)%nat -> length (two_level_row n k d) = n.
 Proof. intros. unfold two_level_row. rewrite app_length, !repeat_length. lia. Qed.
@@ -233,8 +213,7 @@ Proof. intros. unfold two_level_row. rewrite app_length, !repeat_length. lia. Qe
 Lemma entropy_two_level_row n k d :
   (1 <= n)%nat -> (k <= n)%nat -> entropy (two_level_row n k d) = two_level_entropy n k d.
 Proof.
-  intros many few.
-  assert (visible : two_level_row n k d <> []).
+  intros many few. assert (visible : two_level_row n k d <> []).
   { intros none. pose proof (length_two_level_row n k d few) as long. rewrite none in long. simpl in long. lia. }
   rewrite entropy_log_partition by easy. unfold mean, expectation, coefficient, Rdiv.
   rewrite (sum_map_ext _ (fun y => y * exp y * / partition_function (two_level_row n k d))) by (intros; ring).
@@ -242,8 +221,7 @@ Proof.
   assert (total : partition_function (two_level_row n k d) = INR k * exp d + (INR n - INR k)).
   { unfold partition_function, two_level_row.
     rewrite map_app, sum_app, !map_repeat, !sum_repeat, exp_0, minus_INR by easy. ring. }
-  rewrite total. unfold two_level_row.
-  rewrite map_app, sum_app, !map_repeat, !sum_repeat. unfold Rdiv. ring.
+  rewrite total. unfold two_level_row. rewrite map_app, sum_app, !map_repeat, !sum_repeat. unfold Rdiv. ring.
 Qed.
 
 (** The form theory/entropy_bounds.hpp computes, which neither overflows nor cancels. *)
@@ -252,24 +230,18 @@ Lemma two_level_entropy_in_small_terms n k d :
   let ratio := (INR n - INR k) * exp (- d) / INR k in
   two_level_entropy n k d = ln (INR k) + (ln (1 + ratio) + d * ratio / (1 + ratio)).
 Proof.
-  intros [some few] ratio. assert (0 < INR k) by now apply lt_0_INR.
-  assert (INR k <= INR n) by now apply le_INR.
-  pose proof (exp_pos d). pose proof (exp_pos (- d)). pose proof (exp_opp_mult d) as inverse.
-  assert (0 <= ratio).
+  intros [some few] ratio. assert (0 < INR k) by now apply lt_0_INR. assert (INR k <= INR n) by now apply le_INR.
+  pose proof (exp_pos d). pose proof (exp_pos (- d)). pose proof (exp_opp_mult d) as inverse. assert (0 <= ratio).
   { unfold ratio, Rdiv. apply Rmult_le_pos; [apply Rmult_le_pos; lra|]. now apply Rlt_le, Rinv_0_lt_compat. }
-  unfold two_level_entropy.
-  assert (total : INR k * exp d + (INR n - INR k) = INR k * exp d * (1 + ratio)).
+  unfold two_level_entropy. assert (total : INR k * exp d + (INR n - INR k) = INR k * exp d * (1 + ratio)).
   { unfold ratio. transitivity (INR k * exp d + (INR n - INR k) * (exp (- d) * exp d)).
     - rewrite inverse. ring.
     - field. lra. }
-  rewrite total. rewrite ln_mult, ln_mult, ln_exp; try lra; [field; split; [|split]; lra|].
-  now apply Rmult_lt_0_compat.
+  rewrite total. rewrite ln_mult, ln_mult, ln_exp; try lra; [field; split; [|split]; lra|]. now apply Rmult_lt_0_compat.
 Qed.
 
 Lemma spread_two_level_row n k d : 0 <= d -> spread_at_most d (two_level_row n k d).
-Proof.
-  intros nonneg x y inx iny. apply in_two_level_row in inx, iny. destruct inx, iny; subst; lra.
-Qed.
+Proof. intros nonneg x y inx iny. apply in_two_level_row in inx, iny. destruct inx, iny; subst; lra. Qed.
 
 (** A list of two values is, up to order, a row of two levels. *)
 Lemma two_values_as_row (m M : R) (xs : list R) :
@@ -278,8 +250,7 @@ Lemma two_values_as_row (m M : R) (xs : list R) :
 Proof.
   induction xs as [|x xs IH]; intros two.
   - exists 0%nat. split; [easy|]. apply perm_nil.
-  - destruct IH as [k [few same]]; [intros; apply two; now right|].
-    destruct (two x (or_introl eq_refl)) as [-> | ->].
+  - destruct IH as [k [few same]]; [intros; apply two; now right|]. destruct (two x (or_introl eq_refl)) as [-> | ->].
     + exists k. split; [simpl; lia|]. cbn [length]. rewrite Nat.sub_succ_l by easy. cbn [repeat].
       rewrite <- Permutation_middle. now apply perm_skip.
     + exists (S k). split; [simpl; lia|]. simpl. now apply perm_skip.
@@ -311,8 +282,7 @@ Qed.
 Lemma smallest_of_in first others : smallest_of first others = first \/ In (smallest_of first others) others.
 Proof.
   unfold smallest_of. induction others as [|y ys IH]; simpl; [now left|].
-  destruct (Rle_dec y (fold_right Rmin first ys)).
-  { rewrite Rmin_left by easy. right. now left. }
+  destruct (Rle_dec y (fold_right Rmin first ys)). { rewrite Rmin_left by easy. right. now left. }
   rewrite Rmin_right by lra. destruct IH as [same | inside]; [now left | right; now right].
 Qed.
 
@@ -331,8 +301,7 @@ Proof.
   destruct (smallest_of_in (two_level_entropy (S (S n)) 1 d)
               (map (fun k => two_level_entropy (S (S n)) k d) (seq 2 (S (S n) - 2)))) as [same | inside].
   - exists 1%nat. split; [lia | easy].
-  - apply in_map_iff in inside as [k [same ink]]. apply in_seq in ink.
-    exists k. split; [lia | easy].
+  - apply in_map_iff in inside as [k [same ink]]. apply in_seq in ink. exists k. split; [lia | easy].
 Qed.
 
 (** Moving every logit to an end leaves a row of two levels; one with a single level has H = ln n, above them all. *)
@@ -341,33 +310,31 @@ Lemma entropy_at_least_floor d logits :
 Proof.
   intros visible within. pose proof (spread_nonneg d logits visible within) as nonneg.
   destruct (spread_interval d logits visible within) as [m [_ between]].
-  destruct (entropy_least_at_the_ends m (m + d) [] logits between) as [ends [long [two below]]].
-  simpl in below. destruct (two_values_as_row m (m + d) ends two) as [k [few same]].
-  set (n := length logits) in *. rewrite long in few, same.
-  assert (shifted : entropy ends = two_level_entropy n k d).
+  destruct (entropy_least_at_the_ends m (m + d) [] logits between) as [ends [long [two below]]]. simpl in below.
+  destruct (two_values_as_row m (m + d) ends two) as [k [few same]]. set (n := length logits) in *.
+  rewrite long in few, same. assert (shifted : entropy ends = two_level_entropy n k d).
   { rewrite (entropy_permutation _ _ same), <- entropy_two_level_row; [| |easy].
-    - rewrite <- (entropy_shift m (two_level_row n k d)). unfold two_level_row. rewrite map_app, !map_repeat. cbv beta.
-      now rewrite Rplus_0_l, (Rplus_comm d).
+    - rewrite <- (entropy_shift m (two_level_row n k d)). unfold two_level_row. rewrite map_app, !map_repeat.
+      cbv beta. now rewrite Rplus_0_l, (Rplus_comm d).
     - destruct logits; [easy | simpl in n; lia]. }
-  apply Rle_trans with (2 := below). rewrite shifted.
-  destruct (le_lt_dec n 1) as [single | several].
+  apply Rle_trans with (2 := below). rewrite shifted. destruct (le_lt_dec n 1) as [single | several].
   - replace (entropy_floor n d) with 0.
     + rewrite <- entropy_two_level_row; [apply nonnegative | | easy]. destruct logits; [easy | simpl in n; lia].
     + destruct n as [|[|n']]; [easy | easy | lia].
   - assert (level : forall k, (k <= n)%nat -> two_level_entropy n k d <= ln (INR n)).
     { intros j less. rewrite <- entropy_two_level_row by lia.
       replace (INR n) with (size (two_level_row n j d)) by (unfold size; now rewrite length_two_level_row).
-      apply ceiling. intros none. pose proof (length_two_level_row n j d less) as total.
-      rewrite none in total. simpl in total. lia. }
+      apply ceiling. intros none. pose proof (length_two_level_row n j d less) as total. rewrite none in total.
+      simpl in total. lia. }
     assert (0 < INR n) by (apply lt_0_INR; lia). pose proof (exp_pos d).
     destruct (Nat.eq_dec k 0) as [-> | some]; [|destruct (Nat.eq_dec k n) as [-> | notall]].
     + apply Rle_trans with (two_level_entropy n 1 d); [apply entropy_floor_le; lia|].
-      apply Rle_trans with (1 := level 1%nat ltac:(lia)). apply Req_le. unfold two_level_entropy.
-      change (INR 0) with 0. replace (0 * exp d + (INR n - 0)) with (INR n) by ring. field. lra.
+      apply Rle_trans with (1 := level 1%nat ltac:(lia)). apply Req_le. unfold two_level_entropy. change (INR 0) with 0.
+      replace (0 * exp d + (INR n - 0)) with (INR n) by ring. field. lra.
     + apply Rle_trans with (two_level_entropy n 1 d); [apply entropy_floor_le; lia|].
       apply Rle_trans with (1 := level 1%nat ltac:(lia)). apply Req_le. unfold two_level_entropy.
-      replace (INR n * exp d + (INR n - INR n)) with (INR n * exp d) by ring.
-      rewrite ln_mult, ln_exp by lra. field. lra.
+      replace (INR n * exp d + (INR n - INR n)) with (INR n * exp d) by ring. rewrite ln_mult, ln_exp by lra. field.
+      lra.
     + apply entropy_floor_le. lia.
 Qed.
 
@@ -380,19 +347,16 @@ Theorem sharp_floor n delta theta :
      entropy (tempered theta logits) = entropy_floor n (delta / theta)).
 Proof.
   intros nonneg heated many. split.
-  - intros logits <- within.
-    replace (length logits) with (length (tempered theta logits)) by apply map_length.
-    apply entropy_at_least_floor; [|now apply spread_tempered].
-    intros none. apply map_eq_nil in none. now subst.
+  - intros logits <- within. replace (length logits) with (length (tempered theta logits)) by apply map_length.
+    apply entropy_at_least_floor; [|now apply spread_tempered]. intros none. apply map_eq_nil in none. now subst.
   - destruct (le_lt_dec n 1) as [single | several].
     + exists [0]. replace n with 1%nat by lia. split; [easy|]. split.
       * intros x y [<- | []] [<- | []]. lra.
       * unfold tempered, entropy, softmax, coefficient, partition_function, sum. simpl.
-        pose proof (exp_pos (0 / theta)). set (w := exp (0 / theta)) in *.
-        replace (w / (w + 0)) with 1 by (field; lra). rewrite ln_1. ring.
+        pose proof (exp_pos (0 / theta)). set (w := exp (0 / theta)) in *. replace (w / (w + 0)) with 1 by (field; lra).
+        rewrite ln_1. ring.
     + destruct (entropy_floor_attained n (delta / theta) several) as [k [[some few] ->]].
       exists (two_level_row n k delta). split; [apply length_two_level_row; lia|].
-      split; [now apply spread_two_level_row|].
-      rewrite <- entropy_two_level_row by lia. f_equal.
+      split; [now apply spread_two_level_row|]. rewrite <- entropy_two_level_row by lia. f_equal.
       unfold tempered, two_level_row. rewrite map_app, !map_repeat. unfold Rdiv. now rewrite Rmult_0_l.
 Qed.

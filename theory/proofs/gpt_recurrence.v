@@ -52,8 +52,7 @@ Section Network.
     unfold prefix_max. induction (seq 0 (S i)) as [|k ks IH]; cbn; [lra|]. eapply Rle_trans; [exact IH | apply Rmax_r].
   Qed.
 
-  Lemma firstn_tokens tokens i :
-    (i < length tokens)%nat -> firstn (S i) tokens = map (token tokens) (seq 0 (S i)).
+  Lemma firstn_tokens tokens i : (i < length tokens)%nat -> firstn (S i) tokens = map (token tokens) (seq 0 (S i)).
   Proof.
     revert i. induction tokens as [|x xs IH]; intros i less; [cbn in less; lia|].
     cbn [firstn seq map]. f_equal. destruct i as [|i]; [easy|]. rewrite IH by (cbn in less; lia).
@@ -68,20 +67,17 @@ Section Network.
       (attend theta h (token tokens i) (visible gpt_mask i tokens)) (value h y).
   Proof.
     intros bounded iny all less close. destruct (bounded) as [_ [[nonneg steep] [nonneg' _]]].
-    assert (0 < INR (S i)) by (apply lt_0_INR; lia).
-    assert (sums : 0 <= prefix_sum D i).
-    { apply sum_map_nonneg. intros j inj. apply in_seq in inj. apply (close j). lia. }
-    split.
-    { apply Rmult_le_pos; [easy|]. apply Rmin_glb; [apply prefix_max_nonneg|].
-      apply Rmult_le_pos; [now apply Rmult_le_pos | now apply Rlt_le, Rinv_0_lt_compat]. }
-    intros c lessc. rewrite attend_difference by now apply visible_not_nil.
-    set (alpha := item_coefficient theta h (token tokens i) (visible gpt_mask i tokens)).
-    cbn [visible]. rewrite firstn_tokens by easy. rewrite map_map.
+    assert (0 < INR (S i)) by (apply lt_0_INR; lia). assert (sums : 0 <= prefix_sum D i).
+    { apply sum_map_nonneg. intros j inj. apply in_seq in inj. apply (close j). lia. } split.
+    { apply Rmult_le_pos; [easy|]. apply Rmin_glb; [apply prefix_max_nonneg|]. monotone. } intros c lessc.
+    rewrite attend_difference by now apply visible_not_nil.
+    set (alpha := item_coefficient theta h (token tokens i) (visible gpt_mask i tokens)). cbn [visible].
+    rewrite firstn_tokens by easy. rewrite map_map.
     assert (member : forall j, In j (seq 0 (S i)) -> In (token tokens j) (visible gpt_mask i tokens)).
     { intros j inj. cbn [visible]. rewrite firstn_tokens by easy. now apply in_map. }
     assert (alpha_bound : forall j, In j (seq 0 (S i)) -> 0 <= alpha (token tokens j) <= dispersion g / INR (S i)).
-    { intros j inj. replace (INR (S i)) with (size (visible gpt_mask i tokens))
-        by (unfold size; now rewrite visible_length_gpt).
+    { intros j inj.
+      replace (INR (S i)) with (size (visible gpt_mask i tokens)) by (unfold size; now rewrite visible_length_gpt).
       apply (coefficient_dispersed theta heated P d h g); [easy | now apply all, token_in | | now apply member].
       intros z inz. apply all. now apply in_visible in inz. }
     assert (total : sum (map (fun j => alpha (token tokens j)) (seq 0 (S i))) = 1).
@@ -94,12 +90,13 @@ Section Network.
       apply Rmult_le_compat_l; [now apply alpha_bound|]. apply in_seq in inj.
       apply (steep (token tokens j) y (D j)); [apply all, token_in; lia | easy | apply close; lia | easy]. }
     apply Rle_trans with (value_gain g * sum (map (fun j => alpha (token tokens j) * D j) (seq 0 (S i)))).
-    { rewrite <- sum_map_mult_l. apply Req_le, sum_map_ext. intros. ring. }
-    apply Rmult_le_compat_l; [easy|]. apply Rmin_glb.
+    { rewrite <- sum_map_mult_l. apply Req_le, sum_map_ext. intros. ring. } apply Rmult_le_compat_l; [easy|].
+    apply Rmin_glb.
     - rewrite <- (Rmult_1_l (prefix_max D i)), <- total, <- sum_map_mult_r. apply sum_map_le. intros j inj.
       apply Rmult_le_compat_l; [now apply alpha_bound|]. apply prefix_max_ge. apply in_seq in inj. lia.
-    - unfold prefix_sum. replace (dispersion g * sum (map D (seq 0 (S i))) / INR (S i))
-        with (dispersion g / INR (S i) * sum (map D (seq 0 (S i)))) by (field; lra).
+    - unfold prefix_sum.
+      replace (dispersion g * sum (map D (seq 0 (S i))) / INR (S i))
+      with (dispersion g / INR (S i) * sum (map D (seq 0 (S i)))) by (field; lra).
       rewrite <- sum_map_mult_l. apply sum_map_le. intros j inj.
       apply Rmult_le_compat_r; [apply in_seq in inj; apply (close j); lia | now apply alpha_bound].
   Qed.
@@ -192,15 +189,13 @@ Section Network.
   Proof.
     induction i as [|i IH].
     - unfold sum. cbn. rewrite ln_1. lra.
-    - rewrite seq_S, map_app, sum_app. unfold sum at 2. cbn [map fold_right Nat.add].
-      pose proof (position_ge_1 i). set (k := INR (S i)) in *. rewrite !(S_INR (S i)). fold k.
-      assert (step : ln k <= ln (k + 1) - / (k + 1)).
+    - rewrite seq_S, map_app, sum_app. unfold sum at 2. cbn [map fold_right Nat.add]. pose proof (position_ge_1 i).
+      set (k := INR (S i)) in *. rewrite !(S_INR (S i)). fold k. assert (step : ln k <= ln (k + 1) - / (k + 1)).
       { replace (ln k) with (ln (k / (k + 1)) + ln (k + 1)).
         - enough (ln (k / (k + 1)) <= - / (k + 1)) by lra.
           replace (- / (k + 1)) with (k / (k + 1) - 1) by (field; lra).
-          pose proof (exp_ineq1_le (ln (k / (k + 1)))) as above. rewrite exp_ln in above; [lra|].
-          apply Rdiv_lt_0_compat; lra.
-        - rewrite <- ln_mult; [f_equal; field; lra | apply Rdiv_lt_0_compat; lra | lra]. }
+          pose proof (exp_ineq1_le (ln (k / (k + 1)))) as above. rewrite exp_ln in above; [lra|]. monotone.
+        - rewrite <- ln_mult; [f_equal; field; lra | monotone| lra]. }
       lra.
   Qed.
 
@@ -213,9 +208,8 @@ Section Network.
     apply Rle_trans with (c * (1 + ln (INR (S i))) ^ l * sum (map (fun j => / INR (S j)) (seq 0 (S i)))).
     - unfold prefix_sum. rewrite <- sum_map_mult_l. apply sum_map_le. intros j inj. apply in_seq in inj.
       eapply Rle_trans; [apply below|]. unfold closed_form, Rdiv. pose proof (position_ge_1 j).
-      apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat; lra|]. apply Rmult_le_compat_l; [easy|].
-      pose proof (ln_nonneg _ H1). apply pow_incr. split; [lra|]. apply Rplus_le_compat_l, ln_le; [lra|].
-      apply le_INR. lia.
+      apply Rmult_le_compat_r; [monotone|]. apply Rmult_le_compat_l; [easy|]. pose proof (ln_nonneg _ H1).
+      apply pow_incr. split; [lra|]. apply Rplus_le_compat_l, ln_le; [lra|]. apply le_INR. lia.
     - replace (c * (1 + ln (INR (S i))) ^ S l) with (c * (1 + ln (INR (S i))) ^ l * (1 + ln (INR (S i))))
         by (cbn; ring).
       apply Rmult_le_compat_l; [|apply harmonic_sum]. apply Rmult_le_pos; [easy | apply pow_le; lra].
@@ -229,8 +223,8 @@ Section Network.
     forall i, gpt_distance layers gains D i
               <= closed_form (gpt_constant layers gains c) (attention_layers layers + l) (INR (S i)).
   Proof.
-    revert gains P d D c l. induction layers as [|layer rest IH]; intros [|g gains] P d D c l bounded nonneg below;
-      try easy.
+    revert gains P d D c l.
+    induction layers as [|layer rest IH]; intros [|g gains] P d D c l bounded nonneg below; try easy.
     cbn [layer_gains.bounded_by gpt_distance gpt_constant] in *. destruct bounded as [here [P' [_ there]]].
     destruct layer as [residual heads | width f], g as [head_gains | G]; try easy;
       cbn [layer_gains.layer_bounded gpt_step gpt_constant_step attention_layers] in *.
@@ -240,10 +234,10 @@ Section Network.
         destruct ing as [<- | ing]; [destruct one as [_ [[? _] [? _]]]; now split | now apply IH]. }
       apply (IH gains P' d); [easy | |].
       + apply Rmult_le_pos; [easy|]. apply Rplus_le_le_0_compat; [destruct residual; unfold keep; lra|].
-        apply sum_map_nonneg. intros g ing. destruct (positive g ing). now apply Rmult_le_pos.
+        apply sum_map_nonneg. intros g ing. destruct (positive g ing). monotone.
       + intros i. unfold closed_form. pose proof (position_ge_1 i) as position. pose proof (ln_nonneg _ position).
-        pose proof (prefix_sum_closed_form D c l i nonneg below) as sums.
-        set (n := INR (S i)) in *. set (t := 1 + ln n) in *.
+        pose proof (prefix_sum_closed_form D c l i nonneg below) as sums. set (n := INR (S i)) in *.
+        set (t := 1 + ln n) in *.
         replace (c * (keep residual + sum (map (fun g => value_gain g * dispersion g) head_gains)) * t ^ S l / n)
           with (keep residual * (c * t ^ S l / n)
                 + sum (map (fun g => value_gain g * (dispersion g * (c * t ^ S l) / n)) head_gains)).
@@ -251,42 +245,36 @@ Section Network.
                        (fun g => (value_gain g * dispersion g) * (c * t ^ S l / n))) by (intros; field; lra).
             rewrite sum_map_mult_r. field. lra. }
         apply Rplus_le_compat.
-        * apply Rmult_le_compat_l; [destruct residual; unfold keep; lra|].
-          eapply Rle_trans; [apply below|]. unfold closed_form. fold n t.
-          unfold Rdiv. apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat; lra|].
+        * apply Rmult_le_compat_l; [destruct residual; unfold keep; lra|]. eapply Rle_trans; [apply below|].
+          unfold closed_form. fold n t. unfold Rdiv. apply Rmult_le_compat_r; [monotone|].
           apply Rmult_le_compat_l; [easy|]. cbn [pow]. rewrite <- (Rmult_1_l (t ^ l)) at 1.
           apply Rmult_le_compat_r; [apply pow_le|]; unfold t; lra.
         * apply sum_map_le. intros g ing. destruct (positive g ing). apply Rmult_le_compat_l; [easy|].
-          eapply Rle_trans; [apply Rmin_r|]. unfold Rdiv.
-          apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat; lra|].
-          now apply Rmult_le_compat_l.
-    - destruct here as [nonneg' _]. apply (IH gains P' width); [easy | now apply Rmult_le_pos |].
-      intros j. apply Rle_trans with (G * closed_form c l (INR (S j))); [now apply Rmult_le_compat_l|].
-      apply Req_le. unfold closed_form, Rdiv. ring.
+          eapply Rle_trans; [apply Rmin_r|]. unfold Rdiv. apply Rmult_le_compat_r; [monotone|]. monotone.
+    - destruct here as [nonneg' _]. apply (IH gains P' width); [easy | monotone|]. intros j.
+      apply Rle_trans with (G * closed_form c l (INR (S j))); [now apply Rmult_le_compat_l|]. apply Req_le.
+      unfold closed_form, Rdiv. ring.
   Qed.
 
   (** (1 + ln t)^l / t falls once ln t >= l - 1: its derivative is (1 + ln t)^(l-1) (l - 1 - ln t) / t^2. *)
   Lemma closed_form_falls c l s t :
     0 <= c -> 1 <= s -> INR l <= 1 + ln s -> s <= t -> closed_form c l t <= closed_form c l s.
   Proof.
-    intros nonneg above far less. unfold closed_form.
-    set (f := fun t => c * (1 + ln t) ^ l / t).
+    intros nonneg above far less. unfold closed_form. set (f := fun t => c * (1 + ln t) ^ l / t).
     set (slope := fun t => c * (INR l * (1 + ln t) ^ pred l - (1 + ln t) ^ l) / (t * t)).
     assert (derivative : forall u, 0 < u -> is_derive f u (slope u)).
     { intros u pos. unfold f, slope. auto_derive; [repeat split; lra|]. field. lra. }
     destruct (MVT_gen f s t slope) as [u [between difference]].
     - intros u between. rewrite Rmin_left in between by easy. apply derivative. lra.
-    - intros u between. rewrite Rmin_left in between by easy. apply derivable_continuous_pt.
-      exists (slope u). apply is_derive_Reals, derivative. lra.
-    - rewrite Rmin_left, Rmax_right in between by easy.
-      assert (ln s <= ln u) by (apply ln_le; lra). pose proof (ln_nonneg s above).
-      assert (slope u <= 0).
-      { unfold slope. assert (0 < / (u * u)) by (apply Rinv_0_lt_compat; nra).
-        unfold Rdiv. enough (0 <= c * ((1 + ln u) ^ l - INR l * (1 + ln u) ^ pred l)) as enough.
-        { apply Rmult_le_compat_r with (r := / (u * u)) in enough; lra. }
-        apply Rmult_le_pos; [easy|]. destruct l as [|l]; [cbn; lra|]. cbn [pred pow].
-        assert (0 <= (1 + ln u) ^ l) by (apply pow_le; lra).
-        assert (INR (S l) * (1 + ln u) ^ l <= (1 + ln u) * (1 + ln u) ^ l) by (apply Rmult_le_compat_r; lra). lra. }
+    - intros u between. rewrite Rmin_left in between by easy. apply derivable_continuous_pt. exists (slope u).
+      apply is_derive_Reals, derivative. lra.
+    - rewrite Rmin_left, Rmax_right in between by easy. assert (ln s <= ln u) by (apply ln_le; lra).
+      pose proof (ln_nonneg s above). assert (slope u <= 0).
+      { unfold slope. assert (0 < / (u * u)) by monotone. unfold Rdiv.
+        enough (0 <= c * ((1 + ln u) ^ l - INR l * (1 + ln u) ^ pred l)) as enough.
+        { apply Rmult_le_compat_r with (r := / (u * u)) in enough; lra. } apply Rmult_le_pos; [easy|].
+        destruct l as [|l]; [cbn; lra|]. cbn [pred pow]. assert (0 <= (1 + ln u) ^ l) by (apply pow_le; lra).
+        assert (INR (S l) * (1 + ln u) ^ l <= (1 + ln u) * (1 + ln u) ^ l) by monotone. lra. }
       unfold f in difference. nra.
   Qed.
 

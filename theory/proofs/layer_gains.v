@@ -73,8 +73,7 @@ Section Network.
     items <> [] -> (forall z, In z items -> z = y) -> attend theta h x items c = value h y c.
   Proof.
     intros some equal. apply Rminus_diag_uniq. rewrite attend_difference by easy.
-    rewrite (sum_map_ext _ (fun _ => 0)); [rewrite sum_map_const; ring|].
-    intros z inz. rewrite (equal z inz). ring.
+    rewrite (sum_map_ext _ (fun _ => 0)); [rewrite sum_map_const; ring|]. intros z inz. rewrite (equal z inz). ring.
   Qed.
 
   Lemma attention_equal_items residual heads x items y :
@@ -102,8 +101,7 @@ Section Network.
   Proof. intros less. apply (repeat_spec n). apply nth_In. now rewrite repeat_length. Qed.
 
   (** [b, ..., b]: every token stays what it is alone, whatever n and the mask. *)
-  Theorem pure_sequence mask layers y n :
-    forward theta mask layers (repeat y n) = repeat (alone layers y) n.
+  Theorem pure_sequence mask layers y n : forward theta mask layers (repeat y n) = repeat (alone layers y) n.
   Proof.
     revert y. induction layers as [|l rest IH]; intros y; [easy|]. cbn [forward alone]. rewrite <- IH. f_equal.
     destruct l as [residual heads | width f]; cbn [apply_layer alone_layer].
@@ -118,8 +116,7 @@ Section Network.
   Lemma alone_layer_inside mask P P' l y : maps_into mask P P' l -> P y -> P' (alone_layer l y).
   Proof.
     intros into iny. apply (into [y]); [now intros z [<- | []]|].
-    destruct l as [residual heads | width f]; cbn; [|now left]. left. unfold token. cbn.
-    now destruct mask.
+    destruct l as [residual heads | width f]; cbn; [|now left]. left. unfold token. cbn. now destruct mask.
   Qed.
 
   (** Lemma 2.1 for the spread of the head. *)
@@ -128,8 +125,7 @@ Section Network.
     0 <= item_coefficient theta h x items y <= dispersion g / size items.
   Proof.
     intros [[delta [below spread]] _] inx all iny. assert (some := in_not_nil _ _ iny). split.
-    { now apply Rlt_le, item_coefficient_pos. }
-    apply Rle_trans with (exp (delta / theta) / size items).
+    { now apply Rlt_le, item_coefficient_pos. } apply Rle_trans with (exp (delta / theta) / size items).
     - replace (size items) with (size (logits h x items)) by apply size_map.
       apply upper; [easy | now apply spread | now apply item_coefficient_in].
     - apply Rmult_le_compat_r; [|easy]. apply Rlt_le, Rinv_0_lt_compat. now apply size_pos.
@@ -164,23 +160,20 @@ Section Network.
     intros bounded inu inx iny close n. destruct (bounded) as [_ [[nonneg steep] [nonneg' narrow]]].
     assert (0 < n) by (apply lt_0_INR; lia).
     assert (long : size (u :: repeat x m) = n) by (unfold size, n; cbn [length]; now rewrite repeat_length).
-    destruct (narrow u x inu inx) as [nonneg'' far]. destruct (steep x y r inx iny close) as [nonneg''' near].
-    split.
-    { apply Rplus_le_le_0_compat; [easy|]. apply Rmult_le_pos;
-        [now apply Rmult_le_pos | now apply Rlt_le, Rinv_0_lt_compat]. }
+    destruct (narrow u x inu inx) as [nonneg'' far]. destruct (steep x y r inx iny close) as [nonneg''' near]. split.
+    { apply Rplus_le_le_0_compat; [easy|].
+      apply Rmult_le_pos; [now apply Rmult_le_pos | now apply Rlt_le, Rinv_0_lt_compat]. }
     intros c less. specialize (near c less). specialize (far c less).
     replace (attend theta h x (u :: repeat x m) c - value h y c)
       with ((value h x c - value h y c) + (attend theta h x (u :: repeat x m) c - value h x c)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [easy|].
-    rewrite attend_difference by easy. set (alpha := item_coefficient theta h x (u :: repeat x m)).
-    cbn [map]. unfold sum. cbn [fold_right].
+    triangle. apply Rplus_le_compat; [easy|]. rewrite attend_difference by easy.
+    set (alpha := item_coefficient theta h x (u :: repeat x m)). cbn [map]. unfold sum. cbn [fold_right].
     fold (sum (map (fun z => alpha z * (value h z c - value h x c)) (repeat x m))).
-    rewrite (sum_map_ext _ (fun _ => 0) (repeat x m)).
-    2:{ intros z inz. apply repeat_spec in inz. rewrite inz. ring. }
+    rewrite (sum_map_ext _ (fun _ => 0) (repeat x m)). 2:{ intros z inz. apply repeat_spec in inz. rewrite inz. ring. }
     rewrite sum_map_const, Rmult_0_r, Rplus_0_r, Rabs_mult.
     destruct (coefficient_dispersed P d h g x (u :: repeat x m) u) as [low high]; try easy; [|now left|].
-    { intros z [<- | inz]; [easy|]. apply repeat_spec in inz. now rewrite inz. }
-    fold alpha in low, high. rewrite long in high. rewrite (Rabs_right (alpha u)) by lra.
+    { intros z [<- | inz]; [easy|]. apply repeat_spec in inz. now rewrite inz. } fold alpha in low, high.
+    rewrite long in high. rewrite (Rabs_right (alpha u)) by lra.
     replace (dispersion g * diameter g / n) with (dispersion g / n * diameter g) by (field; lra).
     apply Rmult_le_compat; [easy | apply Rabs_pos | easy | easy].
   Qed.
@@ -217,12 +210,11 @@ Section Network.
                                end) m.
   Proof.
     destruct l as [residual heads | width f].
-    - exists (attention theta residual heads u (u :: repeat x m)). cbn [apply_layer length].
-      rewrite repeat_length. cbn [seq map]. f_equal. rewrite <- seq_shift, map_map.
+    - exists (attention theta residual heads u (u :: repeat x m)). cbn [apply_layer length]. rewrite repeat_length.
+      cbn [seq map]. f_equal. rewrite <- seq_shift, map_map.
       rewrite map_const with (v := attention theta residual heads x (u :: repeat x m)); [now rewrite seq_length|].
       intros i ini. apply in_seq in ini. cbn [visible]. f_equal.
-      change (token (u :: repeat x m) (S i)) with (token (repeat x m) i).
-      apply token_repeat. lia.
+      change (token (u :: repeat x m) (S i)) with (token (repeat x m) i). apply token_repeat. lia.
     - exists (f u). cbn. f_equal. apply map_repeat.
   Qed.
 
@@ -233,16 +225,15 @@ Section Network.
     exists u' x', forward theta bert_mask layers (u :: repeat x m) = u' :: repeat x' m /\
       within (output_width d layers) (bert_constant layers gains C / INR (S m)) x' (alone layers y).
   Proof.
-    revert gains P d u x y C. induction layers as [|l rest IH];
-      intros [|g gains] P d u x y C bounded inu inx iny some close;
-      try easy; [now exists u, x|].
+    revert gains P d u x y C.
+    induction layers as [|l rest IH];
+    intros [|g gains] P d u x y C bounded inu inx iny some close;
+    try easy; [now exists u, x|].
     cbn [bounded_by forward output_width bert_constant alone] in *. destruct bounded as [here [P' [into there]]].
-    destruct (bert_layer_shape l u x m) as [u' shape].
-    assert (all : forall z, In z (u :: repeat x m) -> P z).
+    destruct (bert_layer_shape l u x m) as [u' shape]. assert (all : forall z, In z (u :: repeat x m) -> P z).
     { intros z [<- | inz]; [easy|]. apply repeat_spec in inz. now rewrite inz. }
     assert (inside : forall z, In z (apply_layer theta bert_mask l (u :: repeat x m)) -> P' z) by now apply into.
-    rewrite shape in *. assert (0 < INR (S m)) by (apply lt_0_INR; lia).
-    apply (IH gains P'); try easy.
+    rewrite shape in *. assert (0 < INR (S m)) by (apply lt_0_INR; lia). apply (IH gains P'); try easy.
     - apply inside. now left.
     - apply inside. right. destruct m as [|m]; [lia | now left].
     - now apply (alone_layer_inside bert_mask P P').

@@ -66,16 +66,14 @@ Section Counts.
     replace ((exp d - 1) ^ 2 * (t - turning_count n d) / Z t ^ 2 * (INR k - INR j))
       with ((exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j) * (t - turning_count n d)) in same
       by (unfold Rdiv; ring).
-    assert (0 < (exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j)) by (apply Rmult_lt_0_compat; lra).
-    split; intros side.
-    - assert (0 <= (exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j) * (turning_count n d - t))
-        by (apply Rmult_le_pos; lra). lra.
-    - assert (0 <= (exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j) * (t - turning_count n d))
-        by (apply Rmult_le_pos; lra). lra.
+    assert (0 < (exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j)) by (apply Rmult_lt_0_compat; lra). split; intros side.
+    - assert (0 <= (exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j) * (turning_count n d - t)) by (apply Rmult_le_pos; lra).
+      lra.
+    - assert (0 <= (exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j) * (t - turning_count n d)) by (apply Rmult_le_pos; lra).
+      lra.
   Qed.
 End Counts.
 
 (** The row [d, 0, ..., 0] is not the one of least entropy. *)
-Theorem one_at_the_top_overclaims :
-  two_level_entropy 1024 16 5.69 < 4 /\ 5.9 < two_level_entropy 1024 1 5.69.
+Theorem one_at_the_top_overclaims : two_level_entropy 1024 16 5.69 < 4 /\ 5.9 < two_level_entropy 1024 1 5.69.
 Proof. unfold two_level_entropy. rewrite !INR_IZR_INZ. cbn [Z.of_nat Pos.of_succ_nat Pos.succ]. split; enclose. Qed.

@@ -14,8 +14,7 @@ Local Open Scope R_scope.
 
 Record level : Set := { level_logit : R; level_count : nat }.
 
-Definition row_of (levels : list level) : list R :=
-  flat_map (fun l => repeat (level_logit l) (level_count l)) levels.
+Definition row_of (levels : list level) : list R := flat_map (fun l => repeat (level_logit l) (level_count l)) levels.
 
 Definition distinct (levels : list level) : Prop := NoDup (map level_logit levels).
 
@@ -84,9 +83,7 @@ Qed.
 (** ** Mirrored and repeated rows *)
 
 Theorem mirrored beta logits : softmax (scaled (- beta) logits) = softmax (scaled beta (map Ropp logits)).
-Proof.
-  f_equal. unfold scaled. rewrite map_map. apply map_ext. intros. ring.
-Qed.
+Proof. f_equal. unfold scaled. rewrite map_map. apply map_ext. intros. ring. Qed.
 
 Definition repeated_row (k : nat) (logits : list R) : list R := concat (repeat logits k).
 
@@ -102,17 +99,15 @@ Theorem repeated k logits :
   (forall x, coefficient (repeated_row k logits) x = coefficient logits x / INR k) /\
   entropy (repeated_row k logits) = entropy logits + ln (INR k).
 Proof.
-  intros visible some. assert (0 < INR k) by (apply lt_0_INR; lia).
-  pose proof (partition_pos logits visible) as pos.
+  intros visible some. assert (0 < INR k) by (apply lt_0_INR; lia). pose proof (partition_pos logits visible) as pos.
   assert (total : partition_function (repeated_row k logits) = INR k * partition_function logits) by apply sum_repeated.
   assert (shares : forall x, coefficient (repeated_row k logits) x = coefficient logits x / INR k).
-  { intros x. unfold coefficient. rewrite total. field. lra. }
-  split; [exact shares|].
+  { intros x. unfold coefficient. rewrite total. field. lra. } split; [exact shares|].
   assert (visible' : repeated_row k logits <> []).
   { destruct k as [|k]; [lia|]. unfold repeated_row. cbn [repeat concat]. now destruct logits. }
   rewrite !entropy_log_partition by easy. rewrite total, ln_mult by easy.
   assert (same : mean (repeated_row k logits) = mean logits).
-  { unfold mean, expectation. rewrite sum_repeated. rewrite <- sum_map_mult_l. apply sum_map_ext.
-    intros x _. rewrite shares. field. lra. }
+  { unfold mean, expectation. rewrite sum_repeated. rewrite <- sum_map_mult_l. apply sum_map_ext. intros x _.
+    rewrite shares. field. lra. }
   rewrite same. ring.
 Qed.

@@ -24,18 +24,14 @@ Lemma within_refl d x : within d 0 x x.
 Proof. split; [lra|]. intros. rewrite Rminus_diag_eq, Rabs_R0 by easy. lra. Qed.
 
 Lemma within_weaken d r r' x y : r <= r' -> within d r x y -> within d r' x y.
-Proof.
-  intros less [nonneg close]. split; [lra|]. intros c lessc. specialize (close c lessc). lra.
-Qed.
+Proof. intros less [nonneg close]. split; [lra|]. intros c lessc. specialize (close c lessc). lra. Qed.
 
 (** The triangle inequality. *)
-Lemma within_add d r r' x y x' y' :
-  within d r x y -> within d r' x' y' -> within d (r + r') (add x x') (add y y').
+Lemma within_add d r r' x y x' y' : within d r x y -> within d r' x' y' -> within d (r + r') (add x x') (add y y').
 Proof.
-  intros [nonneg close] [nonneg' close']. split; [lra|]. intros c less.
-  specialize (close c less). specialize (close' c less). unfold add.
-  replace (x c + x' c - (y c + y' c)) with ((x c - y c) + (x' c - y' c)) by ring.
-  eapply Rle_trans; [apply Rabs_triang|]. lra.
+  intros [nonneg close] [nonneg' close']. split; [lra|]. intros c less. specialize (close c less).
+  specialize (close' c less). unfold add.
+  replace (x c + x' c - (y c + y' c)) with ((x c - y c) + (x' c - y' c)) by ring. triangle. lra.
 Qed.
 
 (** Each entry of A (x - y) is at most its row sum times the largest |x_j - y_j|. *)
@@ -43,8 +39,7 @@ Theorem row_sum_gain (P : vector -> Prop) rows columns A G :
   0 <= G -> (forall i, (i < rows)%nat -> row_sum columns A i <= G) ->
   lipschitz_on P columns rows G (multiply columns A).
 Proof.
-  intros nonneg below. split; [easy|]. intros x y r _ _ [nonneg' close].
-  split; [now apply Rmult_le_pos|]. intros i less.
+  intros nonneg below. split; [easy|]. intros x y r _ _ [nonneg' close]. split; [monotone|]. intros i less.
   eapply Rle_trans; [exact (multiply_difference columns A x y i r close)|].
   apply Rmult_le_compat_r; [easy | now apply below].
 Qed.
@@ -65,22 +60,20 @@ Proof.
   intros unit nonneg rising steep below.
   set (plain := fun x => add (multiply hidden outer (fun i => activation (unit x i))) outer_bias).
   assert (core : forall x y r, P x -> P y -> within width r x y -> within width (G * r) (plain x) (plain y)).
-  { intros x y r inx iny [nonneg' close]. split; [now apply Rmult_le_pos|]. intros c less.
-    unfold plain, add, multiply, dot.
+  { intros x y r inx iny [nonneg' close]. split; [monotone|]. intros c less. unfold plain, add, multiply, dot.
     match goal with |- Rabs (?a + ?b - (?a' + ?b)) <= _ => replace (a + b - (a' + b)) with (a - a') by ring end.
     rewrite <- sum_map_minus. eapply Rle_trans; [apply sum_map_abs|].
     apply Rle_trans with (sum (map (fun i => Rabs (outer c i) * (slope i * row_sum width inner i)) (seq 0 hidden)) * r);
       [|apply Rmult_le_compat_r; [easy | now apply below]].
     rewrite <- sum_map_mult_r. apply sum_map_le. intros i ini. apply in_seq in ini.
-    rewrite <- Rmult_minus_distr_l, Rabs_mult, Rmult_assoc. apply Rmult_le_compat_l; [apply Rabs_pos|].
+    rewrite <- Rmult_minus_distr_l, Rabs_mult, Rmult_assoc. apply Rmult_le_compat_l; [monotone|].
     eapply Rle_trans; [apply steep; [easy | easy | lia]|]. rewrite Rmult_assoc.
-    apply Rmult_le_compat_l; [apply rising; lia|].
-    unfold unit, add. replace (multiply width inner x i + inner_bias i - (multiply width inner y i + inner_bias i))
-      with (multiply width inner x i - multiply width inner y i) by ring.
+    apply Rmult_le_compat_l; [apply rising; lia|]. unfold unit, add.
+    replace (multiply width inner x i + inner_bias i - (multiply width inner y i + inner_bias i))
+    with (multiply width inner x i - multiply width inner y i) by ring.
     now apply multiply_difference. }
   destruct residual; (split; [lra|]).
-  - intros x y r inx iny close. rewrite Rmult_plus_distr_r, Rmult_1_l.
-    apply within_add; [now apply core | easy].
+  - intros x y r inx iny close. rewrite Rmult_plus_distr_r, Rmult_1_l. apply within_add; [now apply core | easy].
   - exact core.
 Qed.
 
@@ -90,13 +83,12 @@ Lemma slope_from_derivative (activation derivative : R -> R) a b s :
   (forall t, a <= t <= b -> Rabs (derivative t) <= s) ->
   forall u v, a <= u <= b -> a <= v <= b -> Rabs (activation u - activation v) <= s * Rabs (u - v).
 Proof.
-  intros isder below u v inu inv.
-  assert (inside : forall t, Rmin v u <= t <= Rmax v u -> a <= t <= b).
+  intros isder below u v inu inv. assert (inside : forall t, Rmin v u <= t <= Rmax v u -> a <= t <= b).
   { intros t. unfold Rmin, Rmax. destruct Rle_dec; intros; lra. }
   destruct (MVT_gen activation v u derivative) as [t [between difference]].
   - intros t between. apply isder, inside. lra.
   - intros t between. apply derivable_continuous_pt. exists (derivative t). now apply is_derive_Reals, isder, inside.
-  - rewrite difference, Rabs_mult. apply Rmult_le_compat_r; [apply Rabs_pos | now apply below, inside].
+  - rewrite difference, Rabs_mult. apply Rmult_le_compat_r; [monotone| now apply below, inside].
 Qed.
 
 (** ** Every concrete layer is Lipschitz on every box *)
@@ -122,17 +114,13 @@ Definition locally_lipschitz (f : R -> R) : Prop :=
 Lemma locally_lipschitz_bounded f r :
   locally_lipschitz f -> 0 <= r -> exists M, 0 <= M /\ forall u, Rabs u <= r -> Rabs (f u) <= M.
 Proof.
-  intros lip nonneg. destruct (lip r nonneg) as [s [nonneg' steep]]. exists (Rabs (f 0) + s * r). split.
-  { apply Rplus_le_le_0_compat; [apply Rabs_pos | now apply Rmult_le_pos]. }
-  intros u small. replace (f u) with (f 0 + (f u - f 0)) by ring. eapply Rle_trans; [apply Rabs_triang|].
-  apply Rplus_le_compat_l. eapply Rle_trans; [apply steep; [easy | now rewrite Rabs_R0]|].
-  rewrite Rminus_0_r. now apply Rmult_le_compat_l.
+  intros lip nonneg. destruct (lip r nonneg) as [s [nonneg' steep]]. exists (Rabs (f 0) + s * r). split. { monotone. }
+  intros u small. replace (f u) with (f 0 + (f u - f 0)) by ring. triangle. apply Rplus_le_compat_l.
+  eapply Rle_trans; [apply steep; [easy | now rewrite Rabs_R0]|]. rewrite Rminus_0_r. monotone.
 Qed.
 
 Lemma locally_lipschitz_const c : locally_lipschitz (fun _ => c).
-Proof.
-  intros r _. exists 0. split; [lra|]. intros. rewrite Rminus_diag_eq, Rabs_R0 by easy. lra.
-Qed.
+Proof. intros r _. exists 0. split; [lra|]. intros. rewrite Rminus_diag_eq, Rabs_R0 by easy. lra. Qed.
 
 Lemma locally_lipschitz_id : locally_lipschitz (fun x => x).
 Proof. intros r _. exists 1. split; [lra|]. intros. lra. Qed.
@@ -141,10 +129,9 @@ Proof. intros r _. exists 1. split; [lra|]. intros. lra. Qed.
 Lemma locally_lipschitz_plus f g : locally_lipschitz f -> locally_lipschitz g -> locally_lipschitz (fun x => f x + g x).
 Proof.
   intros lipf lipg r nonneg. destruct (lipf r nonneg) as [s [pos steep]], (lipg r nonneg) as [s' [pos' steep']].
-  exists (s + s'). split; [lra|]. intros u v smallu smallv.
-  specialize (steep u v smallu smallv). specialize (steep' u v smallu smallv).
-  replace (f u + g u - (f v + g v)) with ((f u - f v) + (g u - g v)) by ring.
-  eapply Rle_trans; [apply Rabs_triang|]. lra.
+  exists (s + s'). split; [lra|]. intros u v smallu smallv. specialize (steep u v smallu smallv).
+  specialize (steep' u v smallu smallv). replace (f u + g u - (f v + g v)) with ((f u - f v) + (g u - g v)) by ring.
+  triangle. lra.
 Qed.
 
 (** f g - f' g' = f (g - g') + (f - f') g', and both factors are bounded. *)
@@ -152,11 +139,10 @@ Lemma locally_lipschitz_mult f g : locally_lipschitz f -> locally_lipschitz g ->
 Proof.
   intros lipf lipg r nonneg. destruct (lipf r nonneg) as [s [pos steep]], (lipg r nonneg) as [s' [pos' steep']].
   destruct (locally_lipschitz_bounded f r lipf nonneg) as [M [nonnegM below]].
-  destruct (locally_lipschitz_bounded g r lipg nonneg) as [M' [nonnegM' below']].
-  exists (M * s' + s * M'). split; [apply Rplus_le_le_0_compat; now apply Rmult_le_pos|].
-  intros u v smallu smallv. specialize (steep u v smallu smallv). specialize (steep' u v smallu smallv).
-  replace (f u * g u - f v * g v) with (f u * (g u - g v) + (f u - f v) * g v) by ring.
-  eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult.
+  destruct (locally_lipschitz_bounded g r lipg nonneg) as [M' [nonnegM' below']]. exists (M * s' + s * M').
+  split; [monotone|]. intros u v smallu smallv. specialize (steep u v smallu smallv).
+  specialize (steep' u v smallu smallv).
+  replace (f u * g u - f v * g v) with (f u * (g u - g v) + (f u - f v) * g v) by ring. triangle. rewrite !Rabs_mult.
   replace ((M * s' + s * M') * Rabs (u - v)) with (M * (s' * Rabs (u - v)) + s * Rabs (u - v) * M') by ring.
   apply Rplus_le_compat; apply Rmult_le_compat; try apply Rabs_pos; auto.
 Qed.
@@ -167,9 +153,9 @@ Lemma locally_lipschitz_compose f g :
 Proof.
   intros lipf lipg r nonneg. destruct (lipf r nonneg) as [s [pos steep]].
   destruct (locally_lipschitz_bounded f r lipf nonneg) as [M [nonnegM below]].
-  destruct (lipg M nonnegM) as [s' [pos' steep']]. exists (s' * s). split; [now apply Rmult_le_pos|].
-  intros u v smallu smallv. eapply Rle_trans; [apply steep'; now apply below|].
-  rewrite Rmult_assoc. apply Rmult_le_compat_l; [easy | now apply steep].
+  destruct (lipg M nonnegM) as [s' [pos' steep']]. exists (s' * s). split; [monotone|]. intros u v smallu smallv.
+  eapply Rle_trans; [apply steep'; now apply below|]. rewrite Rmult_assoc.
+  apply Rmult_le_compat_l; [easy | now apply steep].
 Qed.
 
 Lemma locally_lipschitz_relu : locally_lipschitz relu.
@@ -233,8 +219,7 @@ Proof.
   { apply continuous_add; [apply continuous_multiply | apply continuous_const]. }
   destruct (lip (Rabs M) (Rabs_pos M)) as [s [nonneg steep]].
   set (gain c := sum (map (fun i => Rabs (outer c i) * (s * row_sum width inner i)) (seq 0 hidden))).
-  destruct (bound_over_indices gain width) as [G [nonneg' below']].
-  exists (if residual then G + 1 else G).
+  destruct (bound_over_indices gain width) as [G [nonneg' below']]. exists (if residual then G + 1 else G).
   apply (feedforward_gain _ width hidden residual inner outer inner_bias outer_bias activation (fun _ => s) G);
     try easy.
   intros x y inx iny i less. apply steep; (eapply Rle_trans; [|apply Rle_abs]); now apply below.

@@ -50,32 +50,28 @@ Section Gathering.
     NoDup places -> valid_plan places steps -> (forall i, In i places -> holds (owned i) (slots i)) ->
     holds (concat (map owned places)) (run_plan merge slots steps 0).
   Proof.
-    revert places owned slots.
-    induction steps as [|[into from] rest IH]; intros places owned slots different valid own.
+    revert places owned slots. induction steps as [|[into from] rest IH]; intros places owned slots different valid own.
     - cbn in valid. subst. cbn. rewrite app_nil_r. apply own. now left.
-    - destruct valid as [ininto [infrom [other [_ valid]]]].
-      set (left := remove PeanoNat.Nat.eq_dec from places) in *.
+    - destruct valid as [ininto [infrom [other [_ valid]]]]. set (left := remove PeanoNat.Nat.eq_dec from places) in *.
       set (owned' := fun i => if PeanoNat.Nat.eq_dec i into then owned into ++ owned from else owned i).
       pose proof (remove_different from places different) as different'. fold left in different'.
       assert (own' : forall i, In i left -> holds (owned' i) (merge_step merge slots (into, from) i)).
       { intros i ini. unfold owned', merge_step. cbn [fst snd].
-        destruct (PeanoNat.Nat.eq_dec i into) as [->|]; [apply merged; now apply own|].
-        apply own. now apply in_remove in ini. }
+        destruct (PeanoNat.Nat.eq_dec i into) as [->|]; [apply merged; now apply own|]. apply own.
+        now apply in_remove in ini. }
       refine (reordered _ _ _ _ (IH left owned' _ different' valid own')).
       pose proof (remove_permutation from places different infrom) as order. fold left in order.
       assert (ininto' : In into left) by now apply in_in_remove.
       pose proof (remove_permutation into left different' ininto') as order'.
       pose proof (remove_In PeanoNat.Nat.eq_dec left into) as fresh.
-      set (others := remove PeanoNat.Nat.eq_dec into left) in *.
-      assert (same : map owned' others = map owned others).
+      set (others := remove PeanoNat.Nat.eq_dec into left) in *. assert (same : map owned' others = map owned others).
       { apply map_ext_in. intros i ini. unfold owned'. destruct (PeanoNat.Nat.eq_dec i into) as [->|]; easy. }
       transitivity (concat (map owned' (into :: others))).
       { rewrite <- !flat_map_concat_map. now apply Permutation_flat_map. }
       transitivity (concat (map owned (from :: into :: others))).
-      2: { rewrite <- !flat_map_concat_map. apply Permutation_flat_map. symmetry.
-           transitivity (from :: left); [easy|]. now apply perm_skip. }
-      cbn [map concat]. rewrite same. unfold owned' at 1.
-      destruct (PeanoNat.Nat.eq_dec into into) as [_|]; [|easy].
+      2:{ rewrite <- !flat_map_concat_map. apply Permutation_flat_map. symmetry. transitivity (from :: left); [easy|].
+          now apply perm_skip. }
+      cbn [map concat]. rewrite same. unfold owned' at 1. destruct (PeanoNat.Nat.eq_dec into into) as [_|]; [|easy].
       rewrite !app_assoc. apply Permutation_app_tail, Permutation_app_comm.
   Qed.
 
@@ -84,8 +80,7 @@ Section Gathering.
     (forall i, i < length chunks -> holds (nth i chunks []) (slots i)) ->
     holds (concat chunks) (run_plan merge slots steps 0).
   Proof.
-    intros valid own.
-    replace chunks with (map (fun i => nth i chunks []) (seq 0 (length chunks))).
+    intros valid own. replace chunks with (map (fun i => nth i chunks []) (seq 0 (length chunks))).
     - apply unmerged_slots_own_all; [apply seq_NoDup|easy|]. intros i ini. apply own. now apply in_seq in ini.
     - apply nth_ext with [] []; rewrite map_length, seq_length; [easy|]. intros n small.
       rewrite nth_indep with (d' := nth 0 chunks []) by now rewrite map_length, seq_length.
@@ -140,8 +135,7 @@ Definition absorb (high low : state) : state :=
      moment := moment high + a * (moment low + d * weight_sum low);
      weighted := weighted high + a * weighted low |}.
 
-Definition merge_states (s t : state) : state :=
-  if Rle_dec (maximum t) (maximum s) then absorb s t else absorb t s.
+Definition merge_states (s t : state) : state := if Rle_dec (maximum t) (maximum s) then absorb s t else absorb t s.
 
 Definition merge (s t : option state) : option state :=
   match s, t with
@@ -166,9 +160,8 @@ Lemma state_determined s t :
   maximum s = maximum t -> mass s = mass t -> energy s = energy t -> value_mass s = value_mass t -> s = t.
 Proof.
   destruct s as [m o k w], t as [m' o' k' w']. unfold mass, energy, value_mass, weight_sum. cbn.
-  intros <- masses energies values. pose proof (exp_pos m).
-  assert (o = o') by (apply Rmult_eq_reg_l in masses; lra). subst o'.
-  assert (k = k') by (apply Rmult_eq_reg_l in energies; lra).
+  intros <- masses energies values. pose proof (exp_pos m). assert (o = o') by (apply Rmult_eq_reg_l in masses; lra).
+  subst o'. assert (k = k') by (apply Rmult_eq_reg_l in energies; lra).
   assert (w = w') by (apply Rmult_eq_reg_l in values; lra). congruence.
 Qed.
 
@@ -178,10 +171,8 @@ Lemma absorb_sums high low :
   energy (absorb high low) = energy high + energy low /\
   value_mass (absorb high low) = value_mass high + value_mass low.
 Proof.
-  destruct high as [m o k w], low as [m' o' k' w'].
-  unfold absorb, mass, energy, value_mass, weight_sum. cbn.
-  replace (exp m') with (exp m * exp (- (m - m'))) by (rewrite <- exp_plus; f_equal; ring).
-  repeat split; ring.
+  destruct high as [m o k w], low as [m' o' k' w']. unfold absorb, mass, energy, value_mass, weight_sum. cbn.
+  replace (exp m') with (exp m * exp (- (m - m'))) by (rewrite <- exp_plus; f_equal; ring). repeat split; ring.
 Qed.
 
 (** Merging takes the larger maximum and adds the sums. *)
@@ -205,8 +196,7 @@ Proof.
 Qed.
 
 (** Maxima and sums are associative. *)
-Lemma merge_states_associative s t u :
-  merge_states s (merge_states t u) = merge_states (merge_states s t) u.
+Lemma merge_states_associative s t u : merge_states s (merge_states t u) = merge_states (merge_states s t) u.
 Proof.
   destruct (merge_states_sums s (merge_states t u)) as [m1 [p1 [e1 v1]]].
   destruct (merge_states_sums (merge_states s t) u) as [m2 [p2 [e2 v2]]].
@@ -221,8 +211,7 @@ Lemma merge_states_at_equal_maxima s t :
                         weighted := weighted s + weighted t |}.
 Proof.
   intros equal. unfold merge_states, absorb, weight_sum. destruct (Rle_dec (maximum t) (maximum s)); [|lra].
-  replace (- (maximum s - maximum t)) with 0 by lra. rewrite exp_0, equal.
-  f_equal; ring.
+  replace (- (maximum s - maximum t)) with 0 by lra. rewrite exp_0, equal. f_equal; ring.
 Qed.
 
 (** ** Two passes: the maximum first, then the sums about it *)
@@ -248,14 +237,13 @@ Lemma state_about_sums m items :
   value_mass (state_about m items) = sum (map (fun i => exp (fst i) * snd i) items).
 Proof.
   unfold mass, energy, value_mass, weight_sum, state_about. cbn.
-  assert (restore : forall x, exp m * exp (x - m) = exp x).
-  { intros. rewrite <- exp_plus. f_equal. ring. }
+  assert (restore : forall x, exp m * exp (x - m) = exp x). { intros. rewrite <- exp_plus. f_equal. ring. }
   replace (1 + (sum (map (fun i => exp (fst i - m)) items) - 1)) with (sum (map (fun i => exp (fst i - m)) items))
     by ring.
   repeat split.
   - rewrite <- sum_map_mult_l. apply sum_map_ext. intros. apply restore.
-  - rewrite <- sum_map_mult_l, <- sum_map_minus, <- sum_map_mult_l. apply sum_map_ext.
-    intros i _. rewrite <- (restore (fst i)). ring.
+  - rewrite <- sum_map_mult_l, <- sum_map_minus, <- sum_map_mult_l. apply sum_map_ext. intros i _.
+    rewrite <- (restore (fst i)). ring.
   - rewrite <- sum_map_mult_l. apply sum_map_ext. intros i _. rewrite <- (restore (fst i)). ring.
 Qed.
 
@@ -264,16 +252,14 @@ Lemma largest_cons x y ys : largest x (y :: ys) = Rmax x (largest y ys).
 Proof.
   revert x y. induction ys as [|z zs IH]; intros; [apply Rmax_comm|].
   change (largest x (y :: z :: zs)) with (Rmax y (largest x (z :: zs))).
-  change (largest y (z :: zs)) with (Rmax z (largest y zs)).
-  rewrite IH, Rmax_assoc, (Rmax_comm y x), <- Rmax_assoc. f_equal.
-  rewrite <- IH. reflexivity.
+  change (largest y (z :: zs)) with (Rmax z (largest y zs)). rewrite IH, Rmax_assoc, (Rmax_comm y x), <- Rmax_assoc.
+  f_equal. rewrite <- IH. reflexivity.
 Qed.
 
 Lemma largest_app x xs y ys : largest x (xs ++ y :: ys) = Rmax (largest x xs) (largest y ys).
 Proof.
   induction xs as [|z zs IH]; [apply largest_cons|].
-  change (Rmax z (largest x (zs ++ y :: ys)) = Rmax (Rmax z (largest x zs)) (largest y ys)).
-  now rewrite IH, Rmax_assoc.
+  change (Rmax z (largest x (zs ++ y :: ys)) = Rmax (Rmax z (largest x zs)) (largest y ys)). now rewrite IH, Rmax_assoc.
 Qed.
 
 (** The largest is above each of them. *)

@@ -30,8 +30,7 @@ Proof.
   assert (0 < sqrt (mean_square d h + eps)) by (apply sqrt_lt_R0; lra).
   assert (length : dot d z z = INR d * mean_square d h / (mean_square d h + eps)).
   { unfold z, rms_normalised. rewrite dot_scale_l, dot_scale_r.
-    rewrite <- (sqrt_sqrt (mean_square d h + eps)) at 3 by lra.
-    unfold mean_square at 3. field. lra. }
+    rewrite <- (sqrt_sqrt (mean_square d h + eps)) at 3 by lra. unfold mean_square at 3. field. lra. }
   split; [exact length|]. rewrite length. apply Rmult_lt_reg_r with (mean_square d h + eps); [lra|].
   replace (INR d * mean_square d h / (mean_square d h + eps) * (mean_square d h + eps))
     with (INR d * mean_square d h) by (field; lra).
@@ -125,9 +124,9 @@ Section Head.
     Rabs (dot width u (affine d_k B b z'))
     <= Rabs (dot width u b) + sqrt r_k * norm d_k (multiply width (transpose B) u).
   Proof.
-    intros inside. unfold affine. rewrite dot_add_r, dot_key, Rplus_comm. eapply Rle_trans; [apply Rabs_triang|].
-    apply Rplus_le_compat_l. eapply Rle_trans; [apply cauchy_schwarz|].
-    rewrite Rmult_comm. apply Rmult_le_compat_r; [apply norm_nonneg | now apply norm_in_ball].
+    intros inside. unfold affine. rewrite dot_add_r, dot_key, Rplus_comm. triangle. apply Rplus_le_compat_l.
+    eapply Rle_trans; [apply cauchy_schwarz|]. rewrite Rmult_comm.
+    apply Rmult_le_compat_r; [apply norm_nonneg | now apply norm_in_ball].
   Qed.
 
   (** The best key, with the sign of q . b. *)
@@ -157,8 +156,7 @@ Section Head.
     (1 + t) * dot width u b ^ 2 + (1 + / t) * r_k * norm d_k (multiply width (transpose B) u) ^ 2.
 
   (** (|x| + y)^2 <= (1 + t) x^2 + (1 + 1/t) y^2. *)
-  Lemma meets_key t u z' :
-    0 < t -> in_ball d_k r_k z' -> Rabs (dot width u (affine d_k B b z')) <= sqrt (key_form t u).
+  Lemma meets_key t u z' : 0 < t -> in_ball d_k r_k z' -> Rabs (dot width u (affine d_k B b z')) <= sqrt (key_form t u).
   Proof.
     intros pos inside. pose proof (radius_nonneg _ _ _ inside). eapply Rle_trans; [now apply key_at_most|].
     set (y := sqrt r_k * norm d_k (multiply width (transpose B) u)).
@@ -195,13 +193,11 @@ Section Head.
       in_ball d_q r_q z -> (forall z', In z' keys -> in_ball d_k r_k z') ->
       spread_at_most (spread_form lambda) (head_logits z keys).
     Proof.
-      intros above inz inside e e' ine ine'.
-      eapply Rle_trans; [exact (spread_of_query z keys inside e e' ine ine')|].
+      intros above inz inside e e' ine ine'. eapply Rle_trans; [exact (spread_of_query z keys inside e e' ine ine')|].
       assert (0 <= r_k) as nonneg.
-      { apply in_map_iff in ine as [z' [_ inz']]. now apply (radius_nonneg d_k r_k z'), inside. }
-      unfold spread_form. rewrite sqrt_mult_alt by easy. rewrite <- !Rmult_assoc.
-      apply Rmult_le_compat_l.
-      - apply Rmult_le_pos; [lra | apply sqrt_pos].
+      { apply in_map_iff in ine as [z' [_ inz']]. now apply (radius_nonneg d_k r_k z'), inside. } unfold spread_form.
+      rewrite sqrt_mult_alt by easy. rewrite <- !Rmult_assoc. apply Rmult_le_compat_l.
+      - monotone.
       - eapply Rle_trans; [apply above|]. rewrite factor_of_query. now apply ellipsoid with (r := r_q) (t := t).
     Qed.
 
@@ -224,12 +220,11 @@ Section Head.
   Context (bound_A : operator_bound width d_q A sigma_A) (bound_B : operator_bound width d_k B sigma_B)
     (bound_J : operator_bound d_k d_q joint_matrix sigma_J).
 
-  Definition joint_form : R :=
-    2 * s * sqrt r_k * (sigma_J * sqrt r_q + norm d_k (multiply width (transpose B) a)).
+  Definition joint_form : R := 2 * s * sqrt r_k * (sigma_J * sqrt r_q + norm d_k (multiply width (transpose B) a)).
   Definition folded_form : R := 2 * s * (sigma_A * sqrt r_q + norm width a) * sigma_B * sqrt r_k.
 
   Let share_nonneg : 0 <= 2 * s * sqrt r_k.
-  Proof. apply Rmult_le_pos; [lra | apply sqrt_pos]. Qed.
+  Proof. monotone. Qed.
 
   (** |B^T (A z + a)| <= |B^T A z| + |B^T a|. *)
   Theorem joint z keys :
@@ -267,16 +262,13 @@ Section Head.
     joint_form <= folded_form.
   Proof.
     intros nonneg_q nonneg_k below_J exact_factor. destruct bound_J as [nonneg_J bounds_J]. split.
-    - intros wider above. set (share := 2 * s * sqrt r_k) in *.
-      set (g := norm d_k (multiply width (transpose B) a)). set (p := sqrt r_q * sigma_J).
-      assert (0 <= p) by (apply Rmult_le_pos; [apply sqrt_pos | easy]). assert (0 <= g) by apply norm_nonneg.
-      set (room := (wider - joint_form) / (2 * share + 1)).
-      assert (0 < room) by (apply Rdiv_lt_0_compat; lra).
-      assert (within : share * (p + g + 2 * room) <= wider).
+    - intros wider above. set (share := 2 * s * sqrt r_k) in *. set (g := norm d_k (multiply width (transpose B) a)).
+      set (p := sqrt r_q * sigma_J). assert (0 <= p) by (apply Rmult_le_pos; [apply sqrt_pos | easy]).
+      assert (0 <= g) by apply norm_nonneg. set (room := (wider - joint_form) / (2 * share + 1)).
+      assert (0 < room) by (apply Rdiv_lt_0_compat; lra). assert (within : share * (p + g + 2 * room) <= wider).
       { assert ((2 * share + 1) * room = wider - joint_form) by (unfold room; field; lra).
         assert (joint_form = share * (p + g)) by (unfold joint_form, p, g, share; ring). lra. }
-      exists ((p + room) / (g + room)), ((p + g + 2 * room) ^ 2).
-      split; [apply Rdiv_lt_0_compat; lra|]. split.
+      exists ((p + room) / (g + room)), ((p + g + 2 * room) ^ 2). split; [monotone|]. split.
       + intros v.
         assert (of_matrix : r_q * dot d_q (multiply inner (transpose (factor_matrix N)) v)
                                           (multiply inner (transpose (factor_matrix N)) v)
@@ -285,16 +277,15 @@ Section Head.
           { split; [easy|]. intros x.
             rewrite (norm_ext inner _ (multiply width (transpose N) (multiply d_q A x)))
               by (intros; apply multiply_product).
-            rewrite exact_factor. eapply Rle_trans; [|apply bounds_J]. apply Req_le, norm_ext.
-            intros. symmetry. apply multiply_product. }
+            rewrite exact_factor. eapply Rle_trans; [|apply bounds_J]. apply Req_le, norm_ext. intros. symmetry.
+            apply multiply_product. }
           destruct (operator_bound_transpose _ _ _ _ operator) as [_ below]. specialize (below v).
           rewrite <- !norm_square, <- (sqrt_sqrt r_q) by easy.
           pose proof (norm_nonneg d_q (multiply inner (transpose (factor_matrix N)) v)) as nonneg.
           pose proof (norm_nonneg inner v). pose proof (sqrt_pos r_q).
           assert (step : sqrt r_q * norm d_q (multiply inner (transpose (factor_matrix N)) v)
                          <= (p + room) * norm inner v).
-          { apply Rle_trans with (p * norm inner v); [|apply Rmult_le_compat_r; lra].
-            unfold p. rewrite Rmult_assoc. now apply Rmult_le_compat_l. }
+          { apply Rle_trans with (p * norm inner v); [|monotone]. unfold p. rewrite Rmult_assoc. monotone. }
           pose proof (Rmult_le_pos _ _ (sqrt_pos r_q) nonneg) as nonneg'.
           pose proof (Rmult_le_compat _ _ _ _ nonneg' nonneg' step step). simpl. lra. }
         assert (of_bias : dot inner (factor_bias N) v ^ 2 <= (g + room) ^ 2 * dot inner v v).
@@ -307,15 +298,15 @@ Section Head.
         replace ((p + g + 2 * room) ^ 2 * dot inner v v)
           with ((1 + / ((p + room) / (g + room))) * ((p + room) ^ 2 * dot inner v v)
                 + (1 + (p + room) / (g + room)) * ((g + room) ^ 2 * dot inner v v)) by (field; lra).
-        rewrite (Rmult_assoc _ r_q).
-        apply Rplus_le_compat; apply Rmult_le_compat_l; try easy.
-        * assert (0 < / ((p + room) / (g + room))) by (apply Rinv_0_lt_compat, Rdiv_lt_0_compat; lra). lra.
-        * assert (0 < (p + room) / (g + room)) by (apply Rdiv_lt_0_compat; lra). lra.
-      + unfold spread_form. rewrite sqrt_mult_alt, sqrt_pow2 by lra. fold share in within.
-        rewrite <- !Rmult_assoc. exact within.
+        rewrite (Rmult_assoc _ r_q). apply Rplus_le_compat; apply Rmult_le_compat_l; try easy.
+        * assert (0 < / ((p + room) / (g + room))) by monotone. lra.
+        * assert (0 < (p + room) / (g + room)) by monotone. lra.
+      + unfold spread_form. rewrite sqrt_mult_alt, sqrt_pow2 by lra. fold share in within. rewrite <- !Rmult_assoc.
+        exact within.
     - destruct bound_A as [nonneg_A _], (operator_bound_transpose _ _ _ _ bound_B) as [nonneg_B below_B].
-      unfold joint_form, folded_form. replace (2 * s * (sigma_A * sqrt r_q + norm width a) * sigma_B * sqrt r_k)
-        with (2 * s * sqrt r_k * (sigma_A * sigma_B * sqrt r_q + sigma_B * norm width a)) by ring.
+      unfold joint_form, folded_form.
+      replace (2 * s * (sigma_A * sqrt r_q + norm width a) * sigma_B * sqrt r_k)
+      with (2 * s * sqrt r_k * (sigma_A * sigma_B * sqrt r_q + sigma_B * norm width a)) by ring.
       apply Rmult_le_compat_l; [exact share_nonneg|].
       apply Rplus_le_compat; [apply Rmult_le_compat_r; [apply sqrt_pos | easy] | apply below_B].
   Qed.

@@ -22,10 +22,7 @@ Definition rms_normalised (d : nat) (eps : R) (h : vector) : vector := scale (/ 
 Definition layer_normalised (d : nat) (eps : R) (h : vector) : vector := rms_normalised d eps (centred d h).
 
 Lemma mean_square_nonneg d h : (0 < d)%nat -> 0 <= mean_square d h.
-Proof.
-  intros some. apply Rmult_le_pos; [apply dot_square_nonneg|].
-  now apply Rlt_le, Rinv_0_lt_compat, lt_0_INR.
-Qed.
+Proof. intros some. apply Rmult_le_pos; [apply dot_square_nonneg|]. now apply Rlt_le, Rinv_0_lt_compat, lt_0_INR. Qed.
 
 Lemma total_scale d c h : total d (scale c h) = c * total d h.
 Proof. apply sum_map_mult_l. Qed.
@@ -40,20 +37,17 @@ Qed.
 Theorem rms_norm_onto d eps z :
   (0 < d)%nat -> 0 < eps -> dot d z z < INR d -> exists h, forall i, rms_normalised d eps h i = z i.
 Proof.
-  intros some pos inside. assert (0 < INR d) as pos' by now apply lt_0_INR.
-  set (m := mean_square d z).
+  intros some pos inside. assert (0 < INR d) as pos' by now apply lt_0_INR. set (m := mean_square d z).
   assert (small : m < 1).
-  { unfold m, mean_square. apply Rmult_lt_reg_r with (INR d); [easy|].
-    unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra. }
-  assert (0 < eps / (1 - m)) as ratio by (apply Rdiv_lt_0_compat; lra).
-  set (c := sqrt (eps / (1 - m))). assert (0 < c) by now apply sqrt_lt_R0.
-  assert (square : c * c = eps / (1 - m)) by (apply sqrt_sqrt; lra).
-  exists (scale c z). intros i. unfold rms_normalised.
-  replace (mean_square d (scale c z) + eps) with (c * c).
+  { unfold m, mean_square. apply Rmult_lt_reg_r with (INR d); [easy|]. unfold Rdiv.
+    rewrite Rmult_assoc, Rinv_l by lra. lra. }
+  assert (0 < eps / (1 - m)) as ratio by (apply Rdiv_lt_0_compat; lra). set (c := sqrt (eps / (1 - m))).
+  assert (0 < c) by now apply sqrt_lt_R0. assert (square : c * c = eps / (1 - m)) by (apply sqrt_sqrt; lra).
+  exists (scale c z). intros i. unfold rms_normalised. replace (mean_square d (scale c z) + eps) with (c * c).
   - rewrite sqrt_square by lra. unfold scale. field. lra.
   - unfold mean_square. rewrite dot_scale_l, dot_scale_r.
-    replace (c * (c * dot d z z) / INR d) with (c * c * m) by (unfold m, mean_square; field; lra).
-    rewrite square. field. lra.
+    replace (c * (c * dot d z z) / INR d) with (c * c * m) by (unfold m, mean_square; field; lra). rewrite square.
+    field. lra.
 Qed.
 
 (** The h of RMSNorm has the mean 0 of z. *)
@@ -62,15 +56,13 @@ Theorem layer_norm_onto d eps z :
   exists h, forall i, layer_normalised d eps h i = z i.
 Proof.
   intros some pos zero inside. destruct (rms_norm_onto d eps z some pos inside) as [h same]. exists h. intros i.
-  rewrite <- same. unfold layer_normalised.
-  assert (root : sqrt (mean_square d h + eps) <> 0).
+  rewrite <- same. unfold layer_normalised. assert (root : sqrt (mean_square d h + eps) <> 0).
   { apply Rgt_not_eq, sqrt_lt_R0. pose proof (mean_square_nonneg d h some). lra. }
   assert (plain : forall j, centred d h j = h j).
   { intros j. unfold centred, average. enough (total d h = 0) as -> by (unfold Rdiv; ring).
     apply Rmult_eq_reg_l with (/ sqrt (mean_square d h + eps)); [|now apply Rinv_neq_0_compat].
     rewrite <- total_scale, Rmult_0_r, <- zero. apply sum_map_ext. intros. apply same. }
-  assert (equal : mean_square d (centred d h) = mean_square d h).
-  { unfold mean_square. f_equal. now apply dot_ext. }
+  assert (equal : mean_square d (centred d h) = mean_square d h). { unfold mean_square. f_equal. now apply dot_ext. }
   unfold rms_normalised. rewrite equal. unfold scale. now rewrite plain.
 Qed.
 

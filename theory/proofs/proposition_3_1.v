@@ -26,13 +26,9 @@ Proof.
 Qed.
 
 Lemma largest_of_nonneg {A} (f : A -> R) items : 0 <= largest_of f items.
-Proof.
-  unfold largest_of. induction items as [|y ys IH]; cbn; [lra|].
-  eapply Rle_trans; [exact IH | apply Rmax_r].
-Qed.
+Proof. unfold largest_of. induction items as [|y ys IH]; cbn; [lra|]. eapply Rle_trans; [exact IH | apply Rmax_r]. Qed.
 
-Lemma largest_of_le {A} (f : A -> R) items c :
-  0 <= c -> (forall x, In x items -> f x <= c) -> largest_of f items <= c.
+Lemma largest_of_le {A} (f : A -> R) items c : 0 <= c -> (forall x, In x items -> f x <= c) -> largest_of f items <= c.
 Proof.
   intros nonneg. unfold largest_of. induction items as [|y ys IH]; intros below; [easy|]. cbn.
   apply Rmax_lub; [apply below; now left|]. apply IH. intros. apply below. now right.
@@ -52,9 +48,8 @@ Qed.
 (** ||x - x'|| <= ||x|| + ||x'||. *)
 Lemma largest_difference_le n items : largest_difference n items <= 2 * largest_norm n items.
 Proof.
-  pose proof (largest_of_nonneg (norm n) items). apply largest_of_le; [unfold largest_norm; lra|].
-  intros [x x'] both. apply in_prod_iff in both as [inx inx']. cbn.
-  eapply Rle_trans; [apply norm_subtract|].
+  pose proof (largest_of_nonneg (norm n) items). apply largest_of_le; [unfold largest_norm; lra|]. intros [x x'] both.
+  apply in_prod_iff in both as [inx inx']. cbn. eapply Rle_trans; [apply norm_subtract|].
   pose proof (largest_of_ge (norm n) items x inx). pose proof (largest_of_ge (norm n) items x' inx').
   unfold largest_norm. lra.
 Qed.
@@ -67,8 +62,7 @@ Section OneQuery.
   Definition pulled_back : vector := multiply d (transpose K) projected.
   Definition joint_matrix : matrix := product d (transpose K) Q.
 
-  Definition paper_logits : list R :=
-    map (fun x => dot d (multiply width_y Q y) (multiply width_x K x)) items.
+  Definition paper_logits : list R := map (fun x => dot d (multiply width_y Q y) (multiply width_x K x)) items.
   Definition biased_logits : list R :=
     map (fun x => dot d projected (add (multiply width_x K x) b_K) / sqrt (INR d)) items.
 
@@ -78,8 +72,7 @@ Section OneQuery.
   Definition paper_form : R := 2 * sigma_Q * sigma_K * norm width_y y * largest_norm width_x items.
   Definition biased_form : R :=
     2 / sqrt (INR d) * (sigma_Q * norm width_y y + norm d b_Q) * sigma_K * largest_norm width_x items.
-  Definition difference_form : R :=
-    1 / sqrt (INR d) * norm d projected * sigma_K * largest_difference width_x items.
+  Definition difference_form : R := 1 / sqrt (INR d) * norm d projected * sigma_K * largest_difference width_x items.
   Definition joint_form : R :=
     1 / sqrt (INR d) * (sigma_J * norm width_y y + norm width_x (multiply d (transpose K) b_Q))
     * largest_difference width_x items.
@@ -106,13 +99,12 @@ Section OneQuery.
   (** The key bias cancels, and K moves to the other side of the scalar product. *)
   Theorem direct : spread_at_most direct_form biased_logits.
   Proof.
-    intros e e' ine ine'. unfold biased_logits in *.
-    apply in_map_iff in ine as [x [<- inx]]. apply in_map_iff in ine' as [x' [<- inx']].
-    rewrite !dot_add_r. unfold direct_form.
+    intros e e' ine ine'. unfold biased_logits in *. apply in_map_iff in ine as [x [<- inx]].
+    apply in_map_iff in ine' as [x' [<- inx']]. rewrite !dot_add_r. unfold direct_form.
     pose proof (logit_difference projected x x') as difference. fold pulled_back in difference.
     pose proof (largest_difference_ge width_x items x x' inx inx') as near.
-    apply Rmult_le_compat_l with (r := norm width_x pulled_back) in near; [|apply norm_nonneg].
-    unfold Rdiv. rewrite <- Rmult_minus_distr_r, Rmult_1_l, Rmult_assoc, (Rmult_comm (/ _)).
+    apply Rmult_le_compat_l with (r := norm width_x pulled_back) in near; [|apply norm_nonneg]. unfold Rdiv.
+    rewrite <- Rmult_minus_distr_r, Rmult_1_l, Rmult_assoc, (Rmult_comm (/ _)).
     apply Rmult_le_compat_r; [now apply Rlt_le, Rinv_0_lt_compat|]. lra.
   Qed.
 
@@ -140,18 +132,15 @@ Section OneQuery.
     pose proof (largest_difference_le width_x items) as near.
     pose proof (largest_of_nonneg (fun pair => norm width_x (subtract (fst pair) (snd pair))) (list_prod items items))
       as nonneg.
-    fold (largest_difference width_x items) in nonneg.
-    destruct bound_Q as [nonneg_Q below_Q], bound_K as [nonneg_K _].
+    fold (largest_difference width_x items) in nonneg. destruct bound_Q as [nonneg_Q below_Q], bound_K as [nonneg_K _].
     assert (length : norm d projected <= sigma_Q * norm width_y y + norm d b_Q).
-    { eapply Rle_trans; [apply norm_add|]. apply Rplus_le_compat_r, below_Q. }
-    unfold difference_form, biased_form.
+    { eapply Rle_trans; [apply norm_add|]. apply Rplus_le_compat_r, below_Q. } unfold difference_form, biased_form.
     replace (2 / sqrt (INR d) * (sigma_Q * norm width_y y + norm d b_Q) * sigma_K * largest_norm width_x items)
       with (1 / sqrt (INR d) * ((sigma_Q * norm width_y y + norm d b_Q) * sigma_K * (2 * largest_norm width_x items)))
       by (field; apply Rgt_not_eq, root_pos).
     replace (1 / sqrt (INR d) * norm d projected * sigma_K * largest_difference width_x items)
       with (1 / sqrt (INR d) * (norm d projected * sigma_K * largest_difference width_x items)) by ring.
-    apply Rmult_le_compat_l; [exact share_nonneg|].
-    pose proof (norm_nonneg d projected).
+    apply Rmult_le_compat_l; [exact share_nonneg|]. pose proof (norm_nonneg d projected).
     apply Rmult_le_compat; [now apply Rmult_le_pos | easy | now apply Rmult_le_compat_r | easy].
   Qed.
 
@@ -161,16 +150,14 @@ Section OneQuery.
     intros below_J. pose proof (largest_difference_le width_x items) as near.
     pose proof (largest_of_nonneg (fun pair => norm width_x (subtract (fst pair) (snd pair))) (list_prod items items))
       as nonneg.
-    fold (largest_difference width_x items) in nonneg.
-    destruct bound_J as [nonneg_J _]. pose proof (norm_nonneg width_y y).
-    destruct (operator_bound_transpose d width_x K sigma_K bound_K) as [_ below_K]. specialize (below_K b_Q).
-    pose proof (norm_nonneg width_x (multiply d (transpose K) b_Q)).
+    fold (largest_difference width_x items) in nonneg. destruct bound_J as [nonneg_J _].
+    pose proof (norm_nonneg width_y y). destruct (operator_bound_transpose d width_x K sigma_K bound_K) as [_ below_K].
+    specialize (below_K b_Q). pose proof (norm_nonneg width_x (multiply d (transpose K) b_Q)).
     unfold joint_form, biased_form.
     replace (2 / sqrt (INR d) * (sigma_Q * norm width_y y + norm d b_Q) * sigma_K * largest_norm width_x items)
       with (1 / sqrt (INR d) * ((sigma_Q * sigma_K * norm width_y y + sigma_K * norm d b_Q)
                                 * (2 * largest_norm width_x items))) by (field; apply Rgt_not_eq, root_pos).
-    rewrite Rmult_assoc. apply Rmult_le_compat_l; [exact share_nonneg|].
-    apply Rmult_le_compat; [|easy| |easy].
+    rewrite Rmult_assoc. apply Rmult_le_compat_l; [exact share_nonneg|]. apply Rmult_le_compat; [|easy| |easy].
     - apply Rplus_le_le_0_compat; [now apply Rmult_le_pos | easy].
     - apply Rplus_le_compat; [now apply Rmult_le_compat_r | easy].
   Qed.
@@ -200,9 +187,8 @@ Section OneQuery.
   (** The same for the paper's own logits: ||K^T Q y|| <= sigma_K sigma_Q ||y||. *)
   Theorem paper : spread_at_most paper_form paper_logits.
   Proof.
-    intros e e' ine ine'. unfold paper_logits in *.
-    apply in_map_iff in ine as [x [<- inx]]. apply in_map_iff in ine' as [x' [<- inx']].
-    eapply Rle_trans; [apply logit_difference|].
+    intros e e' ine ine'. unfold paper_logits in *. apply in_map_iff in ine as [x [<- inx]].
+    apply in_map_iff in ine' as [x' [<- inx']]. eapply Rle_trans; [apply logit_difference|].
     pose proof (largest_difference_ge width_x items x x' inx inx') as near.
     pose proof (largest_difference_le width_x items) as wide.
     destruct bound_Q as [nonneg_Q below_Q], (operator_bound_transpose d width_x K sigma_K bound_K)
@@ -210,8 +196,8 @@ Section OneQuery.
     specialize (below_Q y). specialize (below_K (multiply width_y Q y)).
     apply Rle_trans with (sigma_K * (sigma_Q * norm width_y y) * (2 * largest_norm width_x items));
       [|unfold paper_form; apply Req_le; ring].
-    apply Rmult_le_compat; try apply norm_nonneg; [|lra].
-    eapply Rle_trans; [exact below_K|]. now apply Rmult_le_compat_l.
+    apply Rmult_le_compat; try apply norm_nonneg; [|lra]. eapply Rle_trans; [exact below_K|].
+    now apply Rmult_le_compat_l.
   Qed.
 End OneQuery.
 

@@ -19,8 +19,7 @@ Local Open Scope R_scope.
 (** ** The moments of the logits at beta *)
 
 (** sum_i e_i^k e^(beta e_i). *)
-Definition moment (k : nat) (logits : list R) (beta : R) : R :=
-  sum (map (fun x => x ^ k * exp (beta * x)) logits).
+Definition moment (k : nat) (logits : list R) (beta : R) : R := sum (map (fun x => x ^ k * exp (beta * x)) logits).
 
 (** E[e], Var(e) under p: of the logits themselves, not of beta times the logits. *)
 Definition mean_at (logits : list R) (beta : R) : R :=
@@ -35,9 +34,7 @@ Lemma scaled_visible beta logits : logits <> [] -> scaled beta logits <> [].
 Proof. apply map_not_nil. Qed.
 
 Lemma partition_moment logits beta : partition_function (scaled beta logits) = moment 0 logits beta.
-Proof.
-  unfold partition_function, scaled, moment. rewrite map_map. apply sum_map_ext. intros. simpl. ring.
-Qed.
+Proof. unfold partition_function, scaled, moment. rewrite map_map. apply sum_map_ext. intros. simpl. ring. Qed.
 
 Lemma moment_0_pos logits beta : logits <> [] -> 0 < moment 0 logits beta.
 Proof. intros. rewrite <- partition_moment. now apply partition_pos, scaled_visible. Qed.
@@ -54,13 +51,11 @@ Lemma variance_at_moments logits beta :
   variance_at logits beta
   = moment 2 logits beta / moment 0 logits beta - (moment 1 logits beta / moment 0 logits beta) ^ 2.
 Proof.
-  intros visible. pose proof (moment_0_pos logits beta visible) as pos.
-  set (m := mean_at logits beta).
+  intros visible. pose proof (moment_0_pos logits beta visible) as pos. set (m := mean_at logits beta).
   assert (total : variance_at logits beta
     = / moment 0 logits beta * (moment 2 logits beta - 2 * m * moment 1 logits beta + m ^ 2 * moment 0 logits beta)).
-  { unfold variance_at, coefficient. rewrite partition_moment. fold m.
-    set (w := / moment 0 logits beta). unfold Rdiv. fold w. unfold moment.
-    rewrite <- !sum_map_mult_l, <- sum_map_minus, <- sum_map_plus, <- sum_map_mult_l.
+  { unfold variance_at, coefficient. rewrite partition_moment. fold m. set (w := / moment 0 logits beta). unfold Rdiv.
+    fold w. unfold moment. rewrite <- !sum_map_mult_l, <- sum_map_minus, <- sum_map_plus, <- sum_map_mult_l.
     apply sum_map_ext. intros. ring. }
   rewrite total. unfold m. rewrite mean_at_moments. field. lra.
 Qed.
@@ -81,8 +76,7 @@ Qed.
 Lemma entropy_at_log_partition logits beta :
   logits <> [] -> entropy_at logits beta = log_partition logits beta - beta * mean_at logits beta.
 Proof.
-  intros. unfold entropy_at. rewrite entropy_log_partition, mean_scaled by now apply scaled_visible.
-  reflexivity.
+  intros. unfold entropy_at. rewrite entropy_log_partition, mean_scaled by now apply scaled_visible. reflexivity.
 Qed.
 
 Lemma variance_at_nonneg logits beta : 0 <= variance_at logits beta.
@@ -92,8 +86,7 @@ Proof.
 Qed.
 
 (** A row of two different logits has a positive variance: one of them is not the mean. *)
-Lemma variance_at_pos logits beta x y :
-  In x logits -> In y logits -> x <> y -> 0 < variance_at logits beta.
+Lemma variance_at_pos logits beta x y : In x logits -> In y logits -> x <> y -> 0 < variance_at logits beta.
 Proof.
   intros inx iny different. assert (visible := in_not_nil _ _ inx).
   destruct (variance_at_nonneg logits beta) as [pos | zero]; [easy|]. exfalso.
@@ -104,21 +97,18 @@ Proof.
       + pose proof (coefficient_pos _ (beta * z) (scaled_visible beta _ visible)). lra.
       + apply Rminus_diag_uniq. destruct (Req_dec (z - mean_at logits beta) 0) as [|nonzero]; [easy|].
         now apply (pow_nonzero _ 2) in nonzero.
-    - intros z inz. apply Rmult_le_pos; [|apply pow2_ge_0].
-      now apply Rlt_le, coefficient_pos, scaled_visible. }
+    - intros z inz. apply Rmult_le_pos; [|apply pow2_ge_0]. now apply Rlt_le, coefficient_pos, scaled_visible. }
   apply different. now rewrite (at_mean x inx), (at_mean y iny).
 Qed.
 
 (** ** The derivatives *)
 
 (** Term by term: d/dbeta x^k e^(beta x) = x^(k+1) e^(beta x). *)
-Lemma moment_derivative k logits beta :
-  is_derive (moment k logits) beta (moment (S k) logits beta).
+Lemma moment_derivative k logits beta : is_derive (moment k logits) beta (moment (S k) logits beta).
 Proof.
   unfold moment, sum. induction logits as [|x xs IH]; cbn [map fold_right].
   - apply (is_derive_const (V := R_NormedModule)).
-  - apply (is_derive_plus (V := R_NormedModule)); [|exact IH].
-    auto_derive; [easy|]. simpl. ring.
+  - apply (is_derive_plus (V := R_NormedModule)); [|exact IH]. auto_derive; [easy|]. simpl. ring.
 Qed.
 
 (** (ln M0)' = M1 / M0. *)
@@ -128,21 +118,17 @@ Proof.
   intros visible. pose proof (moment_0_pos logits beta visible) as pos.
   apply is_derive_ext with (f := fun b => ln (moment 0 logits b)).
   { intros. unfold log_partition. now rewrite partition_moment. }
-  pose proof (moment_derivative 0 logits beta) as derivative.
-  evar_last.
-  - apply (is_derive_comp ln (moment 0 logits)); [|exact derivative].
-    apply is_derive_Reals, derivable_pt_lim_ln, pos.
+  pose proof (moment_derivative 0 logits beta) as derivative. evar_last.
+  - apply (is_derive_comp ln (moment 0 logits)); [|exact derivative]. apply is_derive_Reals, derivable_pt_lim_ln, pos.
   - rewrite mean_at_moments. unfold scal. simpl. unfold mult. simpl. reflexivity.
 Qed.
 
 (** (M1 / M0)' = M2 / M0 - (M1 / M0)^2. *)
-Lemma mean_derivative logits beta :
-  logits <> [] -> is_derive (mean_at logits) beta (variance_at logits beta).
+Lemma mean_derivative logits beta : logits <> [] -> is_derive (mean_at logits) beta (variance_at logits beta).
 Proof.
   intros visible. pose proof (moment_0_pos logits beta visible) as pos.
   apply is_derive_ext with (f := fun b => moment 1 logits b / moment 0 logits b).
-  { intros. now rewrite mean_at_moments. }
-  evar_last.
+  { intros. now rewrite mean_at_moments. } evar_last.
   - apply is_derive_div; [apply moment_derivative | apply moment_derivative | lra].
   - rewrite variance_at_moments by easy. field. lra.
 Qed.
@@ -158,10 +144,8 @@ Qed.
 Theorem entropy_derivative logits beta :
   logits <> [] -> is_derive (entropy_at logits) beta (- beta * variance_at logits beta).
 Proof.
-  intros visible.
-  apply is_derive_ext with (f := fun b => log_partition logits b - b * mean_at logits b).
-  { intros. now rewrite entropy_at_log_partition. }
-  evar_last.
+  intros visible. apply is_derive_ext with (f := fun b => log_partition logits b - b * mean_at logits b).
+  { intros. now rewrite entropy_at_log_partition. } evar_last.
   - apply (is_derive_minus (V := R_NormedModule)); [now apply log_partition_derivative|].
     apply (is_derive_mult (fun b : R => b) (mean_at logits)); [|now apply mean_derivative|].
     + apply (is_derive_id (K := R_AbsRing)).
@@ -186,31 +170,26 @@ Lemma entropy_difference logits beta_1 beta_2 :
   exists b, Rmin beta_1 beta_2 <= b <= Rmax beta_1 beta_2 /\
             entropy_at logits beta_2 - entropy_at logits beta_1 = - b * variance_at logits b * (beta_2 - beta_1).
 Proof.
-  intros visible.
-  apply (MVT_gen (entropy_at logits) beta_1 beta_2 (fun b => - b * variance_at logits b)).
+  intros visible. apply (MVT_gen (entropy_at logits) beta_1 beta_2 (fun b => - b * variance_at logits b)).
   - intros. now apply entropy_derivative.
   - intros b _. apply derivable_continuous_pt. exists (- b * variance_at logits b).
     now apply is_derive_Reals, entropy_derivative.
 Qed.
 
 (** |beta_1| <= |beta_2| and both have one sign. *)
-Definition same_sign_and_larger (beta_1 beta_2 : R) : Prop :=
-  0 <= beta_1 <= beta_2 \/ beta_2 <= beta_1 <= 0.
+Definition same_sign_and_larger (beta_1 beta_2 : R) : Prop := 0 <= beta_1 <= beta_2 \/ beta_2 <= beta_1 <= 0.
 
 (** b (beta_2 - beta_1) >= 0 on either side of 0. *)
 Theorem monotone logits beta_1 beta_2 :
   logits <> [] -> same_sign_and_larger beta_1 beta_2 -> entropy_at logits beta_2 <= entropy_at logits beta_1.
 Proof.
-  intros visible larger.
-  destruct (entropy_difference logits beta_1 beta_2 visible) as [b [[low high] difference]].
-  pose proof (variance_at_nonneg logits b) as nonneg.
-  assert (0 <= b * (beta_2 - beta_1)).
+  intros visible larger. destruct (entropy_difference logits beta_1 beta_2 visible) as [b [[low high] difference]].
+  pose proof (variance_at_nonneg logits b) as nonneg. assert (0 <= b * (beta_2 - beta_1)).
   { destruct larger as [larger | larger].
     - rewrite Rmin_left in low by lra. apply Rmult_le_pos; lra.
     - rewrite Rmax_left in high by lra. replace (b * (beta_2 - beta_1)) with (- b * (beta_1 - beta_2)) by ring.
       apply Rmult_le_pos; lra. }
-  assert (0 <= b * (beta_2 - beta_1) * variance_at logits b) by now apply Rmult_le_pos.
-  lra.
+  assert (0 <= b * (beta_2 - beta_1) * variance_at logits b) by now apply Rmult_le_pos. lra.
 Qed.
 
 (** Halfway between the two the variance counts: there b is not 0. *)
@@ -220,14 +199,12 @@ Lemma strict_between logits beta_1 beta_2 x y :
 Proof.
   intros inx iny different moved away larger. assert (visible := in_not_nil _ _ inx).
   destruct (entropy_difference logits beta_1 beta_2 visible) as [b [[low high] difference]].
-  pose proof (variance_at_pos logits b x y inx iny different) as pos.
-  assert (0 < b * (beta_2 - beta_1)).
+  pose proof (variance_at_pos logits b x y inx iny different) as pos. assert (0 < b * (beta_2 - beta_1)).
   { destruct larger as [larger | larger].
     - rewrite Rmin_left in low by lra. apply Rmult_lt_0_compat; lra.
     - rewrite Rmax_left in high by lra. replace (b * (beta_2 - beta_1)) with (- b * (beta_1 - beta_2)) by ring.
       apply Rmult_lt_0_compat; lra. }
-  assert (0 < b * (beta_2 - beta_1) * variance_at logits b) by now apply Rmult_lt_0_compat.
-  lra.
+  assert (0 < b * (beta_2 - beta_1) * variance_at logits b) by now apply Rmult_lt_0_compat. lra.
 Qed.
 
 (** Equal logits give the uniform coefficients at every beta. *)
@@ -235,8 +212,7 @@ Lemma entropy_at_equal_logits logits beta x :
   logits <> [] -> (forall y, In y logits -> y = x) -> entropy_at logits beta = ln (size logits).
 Proof.
   intros visible equal. rewrite entropy_at_log_partition by easy. unfold log_partition.
-  rewrite mean_at_moments, partition_moment.
-  assert (moment0 : moment 0 logits beta = size logits * exp (beta * x)).
+  rewrite mean_at_moments, partition_moment. assert (moment0 : moment 0 logits beta = size logits * exp (beta * x)).
   { unfold moment. rewrite <- sum_map_const. apply sum_map_ext. intros y iny. rewrite (equal y iny). simpl. ring. }
   assert (moment1 : moment 1 logits beta = size logits * (x * exp (beta * x))).
   { unfold moment. rewrite <- sum_map_const. apply sum_map_ext. intros y iny. rewrite (equal y iny). simpl. ring. }
@@ -251,8 +227,7 @@ Theorem strict logits beta_1 beta_2 :
   (forall x, (forall y, In y logits -> y = x) -> entropy_at logits beta_2 = entropy_at logits beta_1).
 Proof.
   intros visible moved larger. split.
-  - intros [x [y [inx [iny different]]]].
-    set (half := (beta_1 + beta_2) / 2).
+  - intros [x [y [inx [iny different]]]]. set (half := (beta_1 + beta_2) / 2).
     apply Rlt_le_trans with (entropy_at logits half).
     + apply strict_between with x y; unfold same_sign_and_larger, half in *; try easy; lra.
     + apply monotone; [easy|]. unfold same_sign_and_larger, half in *. lra.
@@ -262,8 +237,7 @@ Qed.
 (** ** Across signs it is false *)
 
 (** At 10 the third item takes nearly all, at -11 the first two share: H is nearly 0 and nearly ln 2. *)
-Theorem not_monotone_across_signs :
-  Rabs 10 < Rabs (-11) /\ entropy_at [0; 0; 1] 10 < entropy_at [0; 0; 1] (-11).
+Theorem not_monotone_across_signs : Rabs 10 < Rabs (-11) /\ entropy_at [0; 0; 1] 10 < entropy_at [0; 0; 1] (-11).
 Proof.
   split; [rewrite Rabs_right, Rabs_left; lra|].
   rewrite !entropy_at_log_partition by easy. unfold log_partition.

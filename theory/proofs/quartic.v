@@ -25,8 +25,7 @@ Proof. intros derivative. apply derivable_continuous_pt. exists (f' x). now appl
 Lemma root_between (f f' : R -> R) a b :
   (forall x, is_derive f x (f' x)) -> a < b -> f a < 0 -> 0 < f b -> exists x, a < x < b /\ f x = 0.
 Proof.
-  intros derivative less negative positive.
-  destruct (IVT f a b) as [x [[low high] root]]; [|easy|easy|easy|].
+  intros derivative less negative positive. destruct (IVT f a b) as [x [[low high] root]]; [|easy|easy|easy|].
   - intros x. now apply (continuous_at f f').
   - exists x. split; [|easy]. split.
     + destruct low as [low | ->]; [easy | lra].

@@ -42,9 +42,8 @@ Section Network.
   Proof.
     intros bounded ina inb some i [low high].
     destruct (bert_from theta heated layers gains P d a b b m 0 bounded ina inb inb some) as [u' [x' [shape close]]].
-    { unfold Rdiv. rewrite Rmult_0_l. apply within_refl. }
-    rewrite shape. destruct i as [|i]; [lia|]. change (token (u' :: repeat x' m) (S i)) with (token (repeat x' m) i).
-    now rewrite token_repeat by lia.
+    { unfold Rdiv. rewrite Rmult_0_l. apply within_refl. } rewrite shape. destruct i as [|i]; [lia|].
+    change (token (u' :: repeat x' m) (S i)) with (token (repeat x' m) i). now rewrite token_repeat by lia.
   Qed.
 
   (** ** GPT *)
@@ -98,20 +97,19 @@ Section Network.
     - intros bounded m long some i c place less.
       destruct (bert layers gains P d a b m bounded ina inb some i place) as [_ near].
       eapply Rle_lt_trans; [now apply near|]. assert (0 < INR (S m)) by (apply lt_0_INR; lia).
-      apply Rmult_lt_reg_r with (INR (S m)); [easy|].
-      apply (Rmult_lt_compat_r tolerance) in long; [|easy].
+      apply Rmult_lt_reg_r with (INR (S m)); [easy|]. apply (Rmult_lt_compat_r tolerance) in long; [|easy].
       replace (bert_constant layers gains 0 / tolerance * tolerance) with (bert_constant layers gains 0) in long
         by (field; lra).
       replace (bert_constant layers gains 0 / INR (S m) * INR (S m)) with (bert_constant layers gains 0)
-        by (field; lra). lra.
+        by (field; lra).
+      lra.
     - intros bounded s above far small m i c long place less.
       destruct (gpt layers gains P d a b m r bounded ina inb close i place) as [_ near].
-      eapply Rle_lt_trans; [now apply near|].
-      destruct close as [nonneg _].
-      eapply Rle_lt_trans; [now apply (gpt_closed_form layers gains P d)|].
-      eapply Rle_lt_trans; [|exact small]. apply closed_form_falls; try easy.
-      apply (gpt_closed_form_from theta layers gains P d (fun _ => 0) r 0); [easy | easy |].
-      intros j. unfold closed_form. pose proof (position_ge_1 j). cbn [pow]. rewrite Rmult_1_r.
+      eapply Rle_lt_trans; [now apply near|]. destruct close as [nonneg _].
+      eapply Rle_lt_trans; [now apply (gpt_closed_form layers gains P d)|]. eapply Rle_lt_trans; [|exact small].
+      apply closed_form_falls; try easy.
+      apply (gpt_closed_form_from theta layers gains P d (fun _ => 0) r 0); [easy | easy |]. intros j.
+      unfold closed_form. pose proof (position_ge_1 j). cbn [pow]. rewrite Rmult_1_r.
       apply Rmult_le_pos; [easy | apply Rlt_le, Rinv_0_lt_compat; lra].
   Qed.
 
@@ -125,28 +123,23 @@ Section Network.
   Theorem forgetting_length_exists c l tolerance :
     0 <= c -> 0 < tolerance -> exists s, 1 <= s /\ INR l <= 1 + ln s /\ closed_form c l s < tolerance.
   Proof.
-    intros nonneg pos. set (k := INR (S l)). assert (1 <= k) by apply position_ge_1.
-    set (K := c * exp 1 * k ^ S l). assert (0 <= K).
+    intros nonneg pos. set (k := INR (S l)). assert (1 <= k) by apply position_ge_1. set (K := c * exp 1 * k ^ S l).
+    assert (0 <= K).
     { unfold K. apply Rmult_le_pos; [apply Rmult_le_pos; [easy | apply Rlt_le, exp_pos] | apply pow_le; lra]. }
     assert (0 <= K / tolerance) by (apply Rmult_le_pos; [easy | now apply Rlt_le, Rinv_0_lt_compat]).
-    set (y := k + K / tolerance + 1). exists (exp (y - 1)).
-    assert (INR l <= k) by (unfold k; rewrite S_INR; lra).
+    set (y := k + K / tolerance + 1). exists (exp (y - 1)). assert (INR l <= k) by (unfold k; rewrite S_INR; lra).
     split; [apply exp_nonneg_ge_1; unfold y; lra|]. unfold closed_form. rewrite ln_exp.
-    replace (1 + (y - 1)) with y by ring. split; [unfold y; lra|].
-    assert (power : (y / k) ^ S l <= exp y).
+    replace (1 + (y - 1)) with y by ring. split; [unfold y; lra|]. assert (power : (y / k) ^ S l <= exp y).
     { replace (exp y) with (exp (y / k) ^ S l).
       - apply pow_incr. split; [apply Rmult_le_pos; [unfold y; lra | apply Rlt_le, Rinv_0_lt_compat; lra]|].
         pose proof (exp_ineq1_le (y / k)). lra.
       - rewrite exp_power. fold k. f_equal. field. lra. }
-    assert (0 < y) by (unfold y; lra).
-    assert (tall : y * y ^ l <= k ^ S l * exp y).
+    assert (0 < y) by (unfold y; lra). assert (tall : y * y ^ l <= k ^ S l * exp y).
     { change (y * y ^ l) with (y ^ S l). replace (y ^ S l) with (k ^ S l * (y / k) ^ S l).
       - apply Rmult_le_compat_l; [apply pow_le; lra | easy].
       - rewrite <- Rpow_mult_distr. f_equal. field. lra. }
-    replace (exp (y - 1)) with (exp y / exp 1).
-    2:{ unfold Rminus. rewrite exp_plus, exp_Ropp. reflexivity. }
-    pose proof (exp_pos y). pose proof (exp_pos 1).
-    apply Rle_lt_trans with (K / y).
+    replace (exp (y - 1)) with (exp y / exp 1). 2:{ unfold Rminus. rewrite exp_plus, exp_Ropp. reflexivity. }
+    pose proof (exp_pos y). pose proof (exp_pos 1). apply Rle_lt_trans with (K / y).
     - apply Rmult_le_reg_r with (y * exp y); [now apply Rmult_lt_0_compat|].
       replace (c * y ^ l / (exp y / exp 1) * (y * exp y)) with (c * exp 1 * (y * y ^ l)) by (field; lra).
       replace (K / y * (y * exp y)) with (c * exp 1 * (k ^ S l * exp y)) by (unfold K; field; lra).
@@ -178,9 +171,8 @@ Section Network.
     well_formed d layers -> lipschitz_layers d layers -> exists gains, bounded_by mask (in_box d B) d layers gains.
   Proof.
     revert d B. induction layers as [|l rest IH]; intros d B wf steep; [now exists []|].
-    destruct wf as [wf wf'], steep as [steep steep'].
-    destruct (layer_boxed theta mask d l B wf) as [B' next]. destruct (IH _ B' wf' steep') as [gains bounded].
-    assert (here : exists g, layer_bounded (in_box d B) d l g).
+    destruct wf as [wf wf'], steep as [steep steep']. destruct (layer_boxed theta mask d l B wf) as [B' next].
+    destruct (IH _ B' wf' steep') as [gains bounded]. assert (here : exists g, layer_bounded (in_box d B) d l g).
     { destruct l as [residual heads | width f].
       - assert (all : exists hg, Forall2 (head_bounded (in_box d B) d) heads hg).
         { cbn in wf, steep. clear next bounded wf' steep'. induction heads as [|h hs IHh]; [now exists []|].
@@ -205,9 +197,7 @@ Section Network.
   Qed.
 
   Lemma within_some_distance d (x y : vector) : exists r, within d r x y.
-  Proof.
-    destruct (bound_over_indices (fun c => Rabs (x c - y c)) d) as [r [nonneg below]]. now exists r.
-  Qed.
+  Proof. destruct (bound_over_indices (fun c => Rabs (x c - y c)) d) as [r [nonneg below]]. now exists r. Qed.
 
   (** Every token b of a long enough input ends as if a were not there. *)
   Theorem bert_forgets_eventually d layers a b tolerance :

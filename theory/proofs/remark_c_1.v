@@ -21,8 +21,7 @@ Local Open Scope R_scope.
 (** ((2 - i/k) e^d - i/k e^(-d)) *)
 Definition row_disagreement (d i k : R) : R := (2 - i / k) * exp d - i / k * exp (- d).
 
-Lemma row_disagreement_scaled d i k :
-  0 < k -> k * row_disagreement d i k = (2 * k - i) * exp d - i * exp (- d).
+Lemma row_disagreement_scaled d i k : 0 < k -> k * row_disagreement d i k = (2 * k - i) * exp d - i * exp (- d).
 Proof. intros. unfold row_disagreement. field. lra. Qed.
 
 Lemma row_disagreement_nonneg d i k : 0 <= d -> 0 < i <= k -> 0 <= row_disagreement d i k.
@@ -42,30 +41,27 @@ Lemma rows_disagree {A} (common rest : list A) (a b value : A -> R) d B :
   Rabs (sum (map (fun y => a y * value y) common) - sum (map (fun y => b y * value y) (common ++ rest)))
   <= row_disagreement d i k * B.
 Proof.
-  intros i k nonneg some ina inb small.
-  assert (0 < i) by now apply size_pos.
+  intros i k nonneg some ina inb small. assert (0 < i) by now apply size_pos.
   assert (k = i + size rest) as total by (unfold k, i, size; rewrite app_length, plus_INR; easy).
   pose proof (size_nonneg rest). pose proof (exp_pos d). pose proof (exp_pos (- d)).
-  assert (less : / k <= / i) by (apply Rinv_le_contravar; lra).
-  rewrite map_app, sum_app.
+  assert (less : / k <= / i) by (apply Rinv_le_contravar; lra). rewrite map_app, sum_app.
   replace (sum (map (fun y => a y * value y) common)
            - (sum (map (fun y => b y * value y) common) + sum (map (fun y => b y * value y) rest)))
     with (sum (map (fun y => (a y - b y) * value y) common) + - sum (map (fun y => b y * value y) rest)).
-  2:{ rewrite (sum_map_ext (fun y => (a y - b y) * value y) (fun y => a y * value y - b y * value y)) by (intros; ring).
+  2:{ rewrite (sum_map_ext (fun y => (a y - b y) * value y) (fun y => a y * value y - b y * value y))
+        by (intros; ring).
       rewrite sum_map_minus. ring. }
-  eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp.
+  triangle. rewrite Rabs_Ropp.
   assert (shared : Rabs (sum (map (fun y => (a y - b y) * value y) common)) <= i * ((exp d / i - exp (- d) / k) * B)).
   { eapply Rle_trans; [apply sum_map_abs|]. unfold i. rewrite <- sum_map_const. apply sum_map_le. intros y iny.
-    fold i. rewrite Rabs_mult. specialize (ina y iny).
-    specialize (inb y (in_or_app _ _ _ (or_introl iny))). specialize (small y (in_or_app _ _ _ (or_introl iny))).
-    apply Rmult_le_compat; try apply Rabs_pos; [|easy]. unfold Rdiv in *.
-    pose proof (Rmult_le_compat_l (exp d) _ _ ltac:(lra) less).
+    fold i. rewrite Rabs_mult. specialize (ina y iny). specialize (inb y (in_or_app _ _ _ (or_introl iny))).
+    specialize (small y (in_or_app _ _ _ (or_introl iny))). apply Rmult_le_compat; try apply Rabs_pos; [|easy].
+    unfold Rdiv in *. pose proof (Rmult_le_compat_l (exp d) _ _ ltac:(lra) less).
     pose proof (Rmult_le_compat_l (exp (- d)) _ _ ltac:(lra) less). apply Rabs_le. lra. }
   assert (others : Rabs (sum (map (fun y => b y * value y) rest)) <= size rest * (exp d / k * B)).
   { eapply Rle_trans; [apply sum_map_abs|]. rewrite <- sum_map_const. apply sum_map_le. intros y iny.
     rewrite Rabs_mult. specialize (inb y (in_or_app _ _ _ (or_intror iny))).
-    specialize (small y (in_or_app _ _ _ (or_intror iny))).
-    apply Rmult_le_compat; try apply Rabs_pos; [|easy].
+    specialize (small y (in_or_app _ _ _ (or_intror iny))). apply Rmult_le_compat; try apply Rabs_pos; [|easy].
     assert (0 < / k) by (apply Rinv_0_lt_compat; lra). unfold Rdiv in *.
     assert (0 <= exp (- d) * / k) by (apply Rmult_le_pos; lra). apply Rabs_le. lra. }
   eapply Rle_trans; [apply Rplus_le_compat; [exact shared | exact others]|]. apply Req_le.
@@ -151,10 +147,10 @@ Section Layer.
       match goal with
       | |- Rabs (?x + ?s - (?y + ?t)) <= _ => replace (x + s - (y + t)) with ((x - y) + (s - t)) by ring
       end.
-      eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat.
+      triangle. apply Rplus_le_compat.
       - destruct with_residual; [lra|]. rewrite Rminus_diag_eq, Rabs_R0 by easy. lra.
-      - rewrite <- sum_map_minus. eapply Rle_trans; [apply sum_map_abs|]. unfold heads_disagreement.
-        apply sum_map_le. intros h inh. apply outputs; try easy.
+      - rewrite <- sum_map_minus. eapply Rle_trans; [apply sum_map_abs|]. unfold heads_disagreement. apply sum_map_le.
+        intros h inh. apply outputs; try easy.
         + intros j less. now apply spread.
         + intros y iny. now apply small.
     Qed.
@@ -172,14 +168,13 @@ Section Layer.
       intros small nonneg r close none.
       assert (some : forall j, (j < length tokens)%nat -> 0 < seen j) by (intros; now apply size_pos, visible_not_nil).
       assert (0 <= heads_disagreement heads delta B i k).
-      { apply sum_map_nonneg. intros h inh. apply Rmult_le_pos; [|now apply nonneg].
-        apply row_disagreement_nonneg.
+      { apply sum_map_nonneg. intros h inh. apply Rmult_le_pos; [|now apply nonneg]. apply row_disagreement_nonneg.
         - apply Rmult_le_pos; [|now apply Rlt_le, Rinv_0_lt_compat].
           apply (spread_nonneg (delta h) (logits h (token tokens k) (visible mask k tokens))).
           + now apply map_not_nil, visible_not_nil.
           + now apply spread.
-        - split; [apply some; lia|]. destruct (visible_prefix mask i k tokens earlier) as [rest split].
-          unfold seen. rewrite split. unfold size. rewrite app_length. apply le_INR. lia. }
+        - split; [apply some; lia|]. destruct (visible_prefix mask i k tokens earlier) as [rest split]. unfold seen.
+          rewrite split. unfold size. rewrite app_length. apply le_INR. lia. }
       split.
       - destruct with_residual; [destruct (close eq_refl); lra | rewrite none by easy; lra].
       - intros c less. eapply Rle_trans; [apply residual|].
@@ -203,13 +198,11 @@ Section Layer.
     Proof.
       intros small nonneg close none [_ steep] behind inP.
       assert (near : within m (G * (r + heads_disagreement heads delta B i k)) (behind i) (behind k)).
-      { apply steep; [apply inP; lia | now apply inP|]. now apply attention_within. }
-      rewrite !dot_add_r.
+      { apply steep; [apply inP; lia | now apply inP|]. now apply attention_within. } rewrite !dot_add_r.
       replace (dot w q (multiply m K (behind i)) + dot w q b_K - (dot w q (multiply m K (behind k)) + dot w q b_K))
         with (dot m (multiply w (transpose K) q) (subtract (behind i) (behind k))).
-      - unfold dot. eapply Rle_trans; [apply sum_map_abs|]. rewrite <- sum_map_mult_r.
-        apply sum_map_le. intros c inc. apply in_seq in inc. rewrite Rabs_mult.
-        apply Rmult_le_compat_l; [apply Rabs_pos|]. apply near. lia.
+      - unfold dot. eapply Rle_trans; [apply sum_map_abs|]. rewrite <- sum_map_mult_r. apply sum_map_le. intros c inc.
+        apply in_seq in inc. rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|]. apply near. lia.
       - rewrite dot_subtract_r, !(dot_comm m (multiply w _ _)), <- !dot_multiply, !(dot_comm w _ q). ring.
     Qed.
   End Heads.
@@ -231,10 +224,9 @@ Proof.
   assert (uniform : forall p, In p (coefficients theta h x items) -> p = / size items).
   { intros p inp. pose proof (lower _ _ theta p heated flat inp) as below.
     pose proof (upper _ _ theta p heated flat inp) as above. unfold logits in below, above.
-    rewrite size_map in below, above. replace (0 / theta) with 0 in * by (field; lra).
-    rewrite Ropp_0, exp_0 in below. rewrite exp_0 in above. lra. }
-  split; [easy|]. intros c. apply sum_map_ext. intros y iny. f_equal.
-  now apply uniform, item_coefficient_in.
+    rewrite size_map in below, above. replace (0 / theta) with 0 in * by (field; lra). rewrite Ropp_0, exp_0 in below.
+    rewrite exp_0 in above. lra. }
+  split; [easy|]. intros c. apply sum_map_ext. intros y iny. f_equal. now apply uniform, item_coefficient_in.
 Qed.
 
 (** BERT: the rows see the same items. GPT: d = 0 in the bound for two rows. *)
@@ -244,8 +236,7 @@ Theorem fully_dispersed h tokens i k B c :
   Rabs (attend_uniformly h (visible gpt_mask i tokens) c - attend_uniformly h (visible gpt_mask k tokens) c)
   <= 2 * (1 - INR (S i) / INR (S k)) * B.
 Proof.
-  intros earlier known small. split; [easy|].
-  destruct (visible_prefix gpt_mask i k tokens earlier) as [rest split].
+  intros earlier known small. split; [easy|]. destruct (visible_prefix gpt_mask i k tokens earlier) as [rest split].
   pose proof (rows_disagree (visible gpt_mask i tokens) rest
     (fun _ => / size (visible gpt_mask i tokens)) (fun _ => / size (visible gpt_mask k tokens))
     (fun y => value h y c) 0 B) as bound.
@@ -255,8 +246,8 @@ Proof.
   assert (long' : size (visible gpt_mask k tokens) = INR (S k)) by (unfold size; now rewrite visible_length_gpt).
   rewrite long, long' in *.
   replace (2 * (1 - INR (S i) / INR (S k)) * B) with (row_disagreement 0 (INR (S i)) (INR (S k)) * B).
-  - apply bound; [lra | apply visible_not_nil; lia | intros; lra | intros; lra |].
-    intros y iny. apply small. now apply in_visible in iny.
+  - apply bound; [lra | apply visible_not_nil; lia | intros; lra | intros; lra |]. intros y iny. apply small.
+    now apply in_visible in iny.
   - unfold row_disagreement. rewrite Ropp_0, exp_0. field. apply not_0_INR. lia.
 Qed.
 
@@ -265,9 +256,7 @@ Lemma gpt_rows_differ :
   let h := {| head_width := 0; query := fun x => x; key := fun x => x; value := fun x => x |} in
   let tokens := [(fun _ => 1); (fun _ => 0)] : list vector in
   attend_uniformly h (visible gpt_mask 0 tokens) 0%nat <> attend_uniformly h (visible gpt_mask 1 tokens) 0%nat.
-Proof.
-  unfold attend_uniformly, visible, size, sum. cbn. lra.
-Qed.
+Proof. unfold attend_uniformly, visible, size, sum. cbn. lra. Qed.
 
 (** *** Every later layer *)
 
@@ -302,9 +291,8 @@ Theorem later_spread theta heads before h tokens i :
   let inputs := forward theta bert_mask before (uniform_layer bert_mask heads tokens) in
   spread_at_most 0 (logits h (token inputs i) inputs).
 Proof.
-  intros inputs e e' ine ine'.
-  destruct (forward_equal theta before _ (uniform_layer_equal heads tokens)) as [x equal]. fold inputs in equal.
-  apply in_map_iff in ine as [y [<- iny]]. apply in_map_iff in ine' as [y' [<- iny']].
+  intros inputs e e' ine ine'. destruct (forward_equal theta before _ (uniform_layer_equal heads tokens)) as [x equal].
+  fold inputs in equal. apply in_map_iff in ine as [y [<- iny]]. apply in_map_iff in ine' as [y' [<- iny']].
   rewrite (equal y iny), (equal y' iny'). lra.
 Qed.
 
@@ -314,8 +302,7 @@ Theorem later_coefficients theta heads before h tokens i :
   let inputs := forward theta bert_mask before (uniform_layer bert_mask heads tokens) in
   forall p, In p (coefficients theta h (token inputs i) inputs) -> p = / size tokens.
 Proof.
-  intros heated less inputs p inp.
-  assert (long : length inputs = length tokens).
+  intros heated less inputs p inp. assert (long : length inputs = length tokens).
   { unfold inputs, uniform_layer. now rewrite length_forward, map_length, seq_length. }
   replace (size tokens) with (size inputs) by (unfold size; now rewrite long).
   apply (no_spread_is_uniform theta h (token inputs i) inputs); [easy | | | easy].

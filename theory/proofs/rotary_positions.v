@@ -83,14 +83,13 @@ Lemma turn_inside ps angle u p :
   turn ps angle u (fst p) = cos (angle p) * u (fst p) - sin (angle p) * u (snd p) /\
   turn ps angle u (snd p) = sin (angle p) * u (fst p) + cos (angle p) * u (snd p).
 Proof.
-  induction ps as [|p' ps IH]; [easy|]. cbn. intros once inp.
-  inversion once as [|x l first once']; subst. inversion once' as [|x l second rest]; subst.
-  destruct inp as [<- | inp].
-  - rewrite !Nat.eqb_refl. split; [easy|]. destruct (Nat.eqb_spec (snd p') (fst p')) as [same |]; [|easy].
-    exfalso. apply first. left. exact same.
+  induction ps as [|p' ps IH]; [easy|]. cbn. intros once inp. inversion once as [|x l first once']; subst.
+  inversion once' as [|x l second rest]; subst. destruct inp as [<- | inp].
+  - rewrite !Nat.eqb_refl. split; [easy|]. destruct (Nat.eqb_spec (snd p') (fst p')) as [same |]; [|easy]. exfalso.
+    apply first. left. exact same.
   - assert (inside : In (fst p) (in_planes ps) /\ In (snd p) (in_planes ps)).
-    { split; apply in_flat_map; exists p; (split; [easy|]); cbn; tauto. }
-    destruct inside as [inf ins]. cbn in first. fold (in_planes ps) in first, second, rest.
+    { split; apply in_flat_map; exists p; (split; [easy|]); cbn; tauto. } destruct inside as [inf ins]. cbn in first.
+    fold (in_planes ps) in first, second, rest.
     assert (apart : forall i, In i (in_planes ps) -> Nat.eqb i (fst p') = false /\ Nat.eqb i (snd p') = false).
     { intros i ini. split; apply Nat.eqb_neq; intros ->; tauto. }
     destruct (apart _ inf) as [-> ->], (apart _ ins) as [-> ->]. now apply IH.
@@ -126,9 +125,8 @@ Section Layout.
   Let once : NoDup (in_planes (planes l)) /\ forall i, In i (still l) -> ~ In i (in_planes (planes l)).
   Proof.
     assert (all : NoDup (in_planes (planes l) ++ still l)).
-    { eapply Permutation_NoDup; [apply Permutation_sym, whole | apply seq_NoDup]. }
-    revert all. generalize (in_planes (planes l)) as xs.
-    induction xs as [|x xs IH]; cbn; intros all; [now split; [constructor|]|].
+    { eapply Permutation_NoDup; [apply Permutation_sym, whole | apply seq_NoDup]. } revert all.
+    generalize (in_planes (planes l)) as xs. induction xs as [|x xs IH]; cbn; intros all; [now split; [constructor|]|].
     inversion all as [|y ys out rest]; subst. destruct (IH rest) as [apart other]. rewrite in_app_iff in out. split.
     - constructor; tauto.
     - intros i ini [<- | inx]; [tauto | now apply (other i)].
@@ -238,7 +236,7 @@ Section Layout.
     set (planar := fun u => sum (map (plane_product u u) (planes l))).
     set (fixed := fun u : vector => sum (map (fun c => u c * u c) (still l))).
     assert (square : forall u p, 0 <= plane_product u u p) by (intros; apply Rplus_le_le_0_compat; apply Rle_0_sqr).
-    rewrite dot_by_plane. eapply Rle_trans; [apply Rabs_triang|].
+    rewrite dot_by_plane. triangle.
     apply Rle_trans with (C * (sqrt (planar x) * sqrt (planar y)) + C * (sqrt (fixed x) * sqrt (fixed y))).
     - apply Rplus_le_compat; (eapply Rle_trans; [apply sum_map_abs|]).
       + eapply Rle_trans; [|apply Rmult_le_compat_l; [exact nonneg | now apply roots_of_sums]].
@@ -308,8 +306,7 @@ Section Layout.
   Hypothesis bound : admissible n d_q weighted_matrix (weighted w a) r_q t lambda.
 
   (** W (A z + a) lies in the ellipsoid. *)
-  Theorem logit i j z z' :
-    in_ball d_q r_q z -> in_ball d_k r_k z' -> Rabs (rotary_logit i j z z') <= s * sqrt lambda.
+  Theorem logit i j z z' : in_ball d_q r_q z -> in_ball d_k r_k z' -> Rabs (rotary_logit i j z z') <= s * sqrt lambda.
   Proof.
     intros inz inz'. unfold rotary_logit. rewrite Rabs_mult, (Rabs_pos_eq s), relative by easy.
     apply Rmult_le_compat_l; [easy|].
@@ -325,11 +322,9 @@ Section Layout.
     in_ball d_q r_q z -> (forall key, In key keys -> in_ball d_k r_k (snd key)) ->
     spread_at_most (2 * (s * sqrt lambda)) (map (fun key => rotary_logit i (fst key) z (snd key)) keys).
   Proof.
-    intros inz inside e e' ine ine'.
-    apply in_map_iff in ine as [key [<- ink]]. apply in_map_iff in ine' as [key' [<- ink']].
-    pose proof (logit i (fst key) z (snd key) inz (inside _ ink)) as one.
-    pose proof (logit i (fst key') z (snd key') inz (inside _ ink')) as two.
-    apply Rabs_le_between in one, two. lra.
+    intros inz inside e e' ine ine'. apply in_map_iff in ine as [key [<- ink]].
+    apply in_map_iff in ine' as [key' [<- ink']]. pose proof (logit i (fst key) z (snd key) inz (inside _ ink)) as one.
+    pose proof (logit i (fst key') z (snd key') inz (inside _ ink')) as two. apply Rabs_le_between in one, two. lra.
   Qed.
 End Layout.
 

@@ -136,8 +136,7 @@ Lemma visible_length_gpt i tokens : (i < length tokens)%nat -> length (visible g
 Proof. intros. cbn [visible]. rewrite firstn_length. lia. Qed.
 
 (** The coefficients of one query add up to 1, and are those of the row. *)
-Lemma sum_item_coefficients theta h x items :
-  items <> [] -> sum (map (item_coefficient theta h x items) items) = 1.
+Lemma sum_item_coefficients theta h x items : items <> [] -> sum (map (item_coefficient theta h x items) items) = 1.
 Proof.
   intros some. rewrite <- (sum_coefficients (tempered theta (logits h x items))).
   - unfold tempered at 2, logits at 2. now rewrite !map_map.
@@ -176,8 +175,7 @@ Proof.
     apply (continuous_compose width hidden hidden (fun x => add (multiply width inner x) inner_bias)
              (fun x i => activation (x i))); [|now apply continuous_pointwise].
     apply continuous_add; [apply continuous_multiply | apply continuous_const]. }
-  destruct residual; [|exact plain].
-  apply continuous_add; [exact plain | apply continuous_identity].
+  destruct residual; [|exact plain]. apply continuous_add; [exact plain | apply continuous_identity].
 Qed.
 
 (** Heads of matrices, with biases (none is needed for the values: it is one of the MLP's). *)
@@ -216,8 +214,7 @@ Qed.
 (** A product with a composition of continuous functions. *)
 Lemma gelu_continuous : continuity gelu.
 Proof.
-  unfold gelu. apply continuity_mult; [intros x; reg|].
-  apply (continuity_plus (fun _ => 1)); [intros x; reg|].
+  unfold gelu. apply continuity_mult; [intros x; reg|]. apply (continuity_plus (fun _ => 1)); [intros x; reg|].
   apply (continuity_comp (fun x => sqrt (2 / PI) * (x + 44715 / 1000000 * x ^ 3)) tanh); [|apply tanh_continuous].
   intros x. reg.
 Qed.

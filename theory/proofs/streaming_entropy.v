@@ -35,11 +35,10 @@ Theorem identity s : merge None s = s /\ merge s None = s.
 Proof. destruct s; now cbn. Qed.
 
 (** One item is at the maximum, with weight 1, and no item is above it. *)
-Theorem no_cancellation items s :
-  two_pass items = Some s -> 0 <= others s /\ 0 <= moment s.
+Theorem no_cancellation items s : two_pass items = Some s -> 0 <= others s /\ 0 <= moment s.
 Proof.
-  destruct items as [|first rest]; [easy|]. intros [= <-].
-  set (all := first :: rest). set (m := largest (fst first) (map fst rest)). cbn [others moment state_about].
+  destruct items as [|first rest]; [easy|]. intros [= <-]. set (all := first :: rest).
+  set (m := largest (fst first) (map fst rest)). cbn [others moment state_about].
   assert (above : forall i, In i all -> fst i <= m).
   { intros i [<- | ini]; apply largest_ge; [now left|]. right. now apply in_map. }
   assert (reached : exists i, In i all /\ fst i = m).
@@ -50,15 +49,13 @@ Proof.
   - enough (exp (fst i - m) <= sum (map (fun i => exp (fst i - m)) all)) as enough.
     { replace (fst i - m) with 0 in enough by lra. rewrite exp_0 in enough. lra. }
     apply (sum_map_at_least_one (fun i => exp (fst i - m))); [|easy]. intros. apply Rlt_le, exp_pos.
-  - apply sum_map_nonneg. intros j inj. apply Rmult_le_pos; [specialize (above j inj); lra|].
-    apply Rlt_le, exp_pos.
+  - apply sum_map_nonneg. intros j inj. apply Rmult_le_pos; [specialize (above j inj); lra|]. apply Rlt_le, exp_pos.
 Qed.
 
 (** The state of two rows together is the merge of their states. *)
 Lemma two_pass_app xs ys : two_pass (xs ++ ys) = merge (two_pass xs) (two_pass ys).
 Proof.
-  destruct xs as [|x xs]; [easy|]. destruct ys as [|y ys]; [now rewrite app_nil_r|].
-  cbn [two_pass merge app]. f_equal.
+  destruct xs as [|x xs]; [easy|]. destruct ys as [|y ys]; [now rewrite app_nil_r|]. cbn [two_pass merge app]. f_equal.
   set (m1 := largest (fst x) (map fst xs)). set (m2 := largest (fst y) (map fst ys)).
   destruct (merge_states_sums (state_about m1 (x :: xs)) (state_about m2 (y :: ys))) as [m [p [e v]]].
   change (x :: xs ++ y :: ys) with ((x :: xs) ++ y :: ys).
@@ -81,12 +78,10 @@ Proof.
 Qed.
 
 (** Item by item from any state: push adds the item to the row of the state. *)
-Lemma stream_from seen items :
-  fold_left push items (two_pass (visible seen)) = two_pass (visible (seen ++ items)).
+Lemma stream_from seen items : fold_left push items (two_pass (visible seen)) = two_pass (visible (seen ++ items)).
 Proof.
-  revert seen. induction items as [|i items IH]; intros; [now rewrite app_nil_r|]. cbn [fold_left].
-  unfold push at 2. rewrite leaf_two_pass, <- two_pass_app, <- visible_app, IH.
-  now rewrite <- app_assoc.
+  revert seen. induction items as [|i items IH]; intros; [now rewrite app_nil_r|]. cbn [fold_left]. unfold push at 2.
+  rewrite leaf_two_pass, <- two_pass_app, <- visible_app, IH. now rewrite <- app_assoc.
 Qed.
 
 Lemma stream_two_pass items : stream items = two_pass (visible items).
@@ -94,22 +89,18 @@ Proof. apply (stream_from []). Qed.
 
 (** ** Entropy and output from a state *)
 
-Lemma entropy_from_sums s :
-  0 < weight_sum s -> entropy_of s = ln (mass s) - energy s / mass s.
+Lemma entropy_from_sums s : 0 < weight_sum s -> entropy_of s = ln (mass s) - energy s / mass s.
 Proof.
   intros pos. unfold entropy_of, mass, energy. pose proof (exp_pos (maximum s)).
   rewrite ln_mult, ln_exp by easy. field. split; lra.
 Qed.
 
 Lemma output_from_sums s : 0 < weight_sum s -> output_of s = value_mass s / mass s.
-Proof.
-  intros pos. unfold output_of, mass, value_mass. pose proof (exp_pos (maximum s)). field. split; lra.
-Qed.
+Proof. intros pos. unfold output_of, mass, value_mass. pose proof (exp_pos (maximum s)). field. split; lra. Qed.
 
 Lemma weight_sum_about_pos m items : items <> [] -> 0 < weight_sum (state_about m items).
 Proof.
-  intros some. unfold weight_sum. cbn.
-  enough (0 < sum (map (fun i => exp (fst i - m)) items)) by lra.
+  intros some. unfold weight_sum. cbn. enough (0 < sum (map (fun i => exp (fst i - m)) items)) by lra.
   apply sum_map_pos; [easy|]. intros. apply exp_pos.
 Qed.
 
@@ -117,24 +108,20 @@ Definition attention_output (items : list (R * R)) : R :=
   sum (map (fun i => coefficient (map fst items) (fst i) * snd i) items).
 
 (** ln of the mass minus the mean. *)
-Lemma state_about_entropy m items :
-  items <> [] -> entropy_of (state_about m items) = entropy (map fst items).
+Lemma state_about_entropy m items : items <> [] -> entropy_of (state_about m items) = entropy (map fst items).
 Proof.
   intros some. rewrite entropy_from_sums by now apply weight_sum_about_pos.
-  destruct (state_about_sums m items) as [-> [-> _]].
-  rewrite entropy_log_partition by now apply map_not_nil.
-  unfold mean, expectation, coefficient, partition_function, Rdiv. rewrite !map_map.
-  f_equal. f_equal. rewrite <- sum_map_mult_r. apply sum_map_ext. intros. ring.
+  destruct (state_about_sums m items) as [-> [-> _]]. rewrite entropy_log_partition by now apply map_not_nil.
+  unfold mean, expectation, coefficient, partition_function, Rdiv. rewrite !map_map. f_equal. f_equal.
+  rewrite <- sum_map_mult_r. apply sum_map_ext. intros. ring.
 Qed.
 
 (** The factor e^(-m) cancels. *)
-Lemma state_about_output m items :
-  items <> [] -> output_of (state_about m items) = attention_output items.
+Lemma state_about_output m items : items <> [] -> output_of (state_about m items) = attention_output items.
 Proof.
   intros some. rewrite output_from_sums by now apply weight_sum_about_pos.
-  destruct (state_about_sums m items) as [-> [_ ->]].
-  unfold attention_output, coefficient, partition_function, Rdiv. rewrite map_map.
-  rewrite <- sum_map_mult_r. apply sum_map_ext. intros. ring.
+  destruct (state_about_sums m items) as [-> [_ ->]]. unfold attention_output, coefficient, partition_function, Rdiv.
+  rewrite map_map. rewrite <- sum_map_mult_r. apply sum_map_ext. intros. ring.
 Qed.
 
 (** The streamed state is that of two passes, and its entropy and output are those of the visible row. *)
@@ -177,8 +164,7 @@ Theorem reference_point logits r :
   let K := sum (map (fun x => (x - r) * exp (x - r)) logits) in
   ln S - K / S = entropy logits.
 Proof.
-  intros some S K.
-  set (items := map (fun x => (x, 0)) logits).
+  intros some S K. set (items := map (fun x => (x, 0)) logits).
   replace logits with (map fst items) at 1 by (unfold items; rewrite map_map; apply map_id).
   rewrite <- (state_about_entropy r) by (unfold items; now apply map_not_nil).
   unfold entropy_of, weight_sum, state_about, items. cbn [others moment]. rewrite !map_map. cbn [fst].
@@ -199,8 +185,7 @@ Lemma rebase_sums r s :
   mass (rebase r s) = mass s /\ energy (rebase r s) = energy s /\ value_mass (rebase r s) = value_mass s.
 Proof.
   destruct s as [m o k w]. unfold rebase, mass, energy, value_mass, weight_sum. cbn.
-  replace (exp m) with (exp r * exp (- (r - m))) by (rewrite <- exp_plus; f_equal; ring).
-  repeat split; ring.
+  replace (exp m) with (exp r * exp (- (r - m))) by (rewrite <- exp_plus; f_equal; ring). repeat split; ring.
 Qed.
 
 Lemma rebase_weight_sum_pos r s : 0 < weight_sum s -> 0 < weight_sum (rebase r s).
@@ -259,11 +244,10 @@ Qed.
 Lemma two_pass_permutation xs ys : Permutation xs ys -> two_pass xs = two_pass ys.
 Proof.
   assert (cons : forall i xs, two_pass (i :: xs) = merge (two_pass [i]) (two_pass xs)).
-  { intros. apply (two_pass_app [i]). }
-  induction 1 as [|i xs ys same IH|i j xs|]; [easy | | |congruence].
+  { intros. apply (two_pass_app [i]). } induction 1 as [|i xs ys same IH|i j xs|]; [easy | | |congruence].
   - now rewrite (cons i xs), IH, <- cons.
-  - rewrite (cons j (i :: xs)), (cons i xs), (cons i (j :: xs)), (cons j xs).
-    rewrite !merge_associative. f_equal. apply merge_commutative.
+  - rewrite (cons j (i :: xs)), (cons i xs), (cons i (j :: xs)), (cons j xs). rewrite !merge_associative. f_equal.
+    apply merge_commutative.
 Qed.
 
 (** The state of every tree over any order of the row's items is that of two passes over the row, and so are its
@@ -287,12 +271,10 @@ Lemma two_pass_equal_items x v n :
   = Some {| maximum := x; others := INR n; moment := 0; weighted := INR (S n) * v |}.
 Proof.
   induction n as [|n IH].
-  - cbn. unfold state_about, sum, largest. cbn. replace (x - x) with 0 by ring. rewrite exp_0.
-    do 2 f_equal; ring.
-  - change (repeat (x, v) (S (S n))) with ([(x, v)] ++ repeat (x, v) (S n)).
-    rewrite two_pass_app, IH. change (two_pass [(x, v)]) with (two_pass (visible [(Some x, v)])).
-    rewrite <- leaf_two_pass. cbn [leaf merge]. f_equal.
-    rewrite merge_states_at_equal_maxima by easy. cbn [maximum others moment weighted].
+  - cbn. unfold state_about, sum, largest. cbn. replace (x - x) with 0 by ring. rewrite exp_0. do 2 f_equal; ring.
+  - change (repeat (x, v) (S (S n))) with ([(x, v)] ++ repeat (x, v) (S n)). rewrite two_pass_app, IH.
+    change (two_pass [(x, v)]) with (two_pass (visible [(Some x, v)])). rewrite <- leaf_two_pass. cbn [leaf merge].
+    f_equal. rewrite merge_states_at_equal_maxima by easy. cbn [maximum others moment weighted].
     rewrite (S_INR (S n)), (S_INR n). f_equal; ring.
 Qed.
 

@@ -66,9 +66,7 @@ Section Row.
   Qed.
 
   Lemma average_scale c f : average (fun x => c * f x) = c * average f.
-  Proof.
-    unfold average, Rdiv. rewrite <- Rmult_assoc, <- sum_map_mult_l. f_equal. apply sum_map_ext. intros. ring.
-  Qed.
+  Proof. unfold average, Rdiv. rewrite <- Rmult_assoc, <- sum_map_mult_l. f_equal. apply sum_map_ext. intros. ring. Qed.
 
   Lemma average_ext f g : (forall x, In x logits -> f x = g x) -> average f = average g.
   Proof. intros same. unfold average. f_equal. apply sum_map_ext. intros x inx. now rewrite same. Qed.

@@ -44,8 +44,7 @@ Section Network.
     revert d B. induction layers as [|layer rest IH]; intros d B wf.
     - exists (fun _ => B). intros tokens inputs l x. rewrite firstn_nil. apply inputs.
     - destruct wf as [wf wf']. destruct (layer_boxed theta mask d layer B wf) as [B' next].
-      destruct (IH _ B' wf') as [boxes inside].
-      exists (fun l => match l with O => B | S l => boxes l end).
+      destruct (IH _ B' wf') as [boxes inside]. exists (fun l => match l with O => B | S l => boxes l end).
       intros tokens inputs [|l] x; [apply inputs|]. cbn. apply inside. now apply next.
   Qed.
 
@@ -68,12 +67,11 @@ Section Network.
     exists r, 0 <= r /\ forall x y, in_box d B x -> in_box d B y -> Rabs (dot w (f x) (g y)) <= r.
   Proof.
     intros contf contg. destruct (bounded_on_box d w f contf B) as [M below].
-    destruct (bounded_on_box d w g contg B) as [M' below'].
-    exists (INR w * (Rabs M * Rabs M')). split.
-    { apply Rmult_le_pos; [apply pos_INR | apply Rmult_le_pos; apply Rabs_pos]. }
-    intros x y inx iny. unfold dot. eapply Rle_trans; [apply sum_map_abs|].
-    replace (INR w) with (size (seq 0 w)) by (unfold size; now rewrite seq_length).
-    rewrite <- sum_map_const. apply sum_map_le. intros c inc. apply in_seq in inc. rewrite Rabs_mult.
+    destruct (bounded_on_box d w g contg B) as [M' below']. exists (INR w * (Rabs M * Rabs M')). split.
+    { apply Rmult_le_pos; [apply pos_INR | apply Rmult_le_pos; apply Rabs_pos]. } intros x y inx iny. unfold dot.
+    eapply Rle_trans; [apply sum_map_abs|].
+    replace (INR w) with (size (seq 0 w)) by (unfold size; now rewrite seq_length). rewrite <- sum_map_const.
+    apply sum_map_le. intros c inc. apply in_seq in inc. rewrite Rabs_mult.
     apply Rmult_le_compat; try apply Rabs_pos; (eapply Rle_trans; [|apply Rle_abs]).
     - apply below; [easy | lia].
     - apply below'; [easy | lia].
@@ -85,11 +83,10 @@ Section Network.
     exists delta, 0 <= delta /\ forall x items, in_box d B x -> (forall y, In y items -> in_box d B y) ->
                                 spread_at_most delta (logits h x items).
   Proof.
-    intros [contq [contk _]]. destruct (logits_bounded d _ _ _ B contq contk) as [r [nonneg below]].
-    exists (2 * r). split; [lra|]. intros x items inx all e e' ine ine'.
-    apply in_map_iff in ine as [y [<- iny]]. apply in_map_iff in ine' as [y' [<- iny']].
-    pose proof (below x y inx (all y iny)) as one. pose proof (below x y' inx (all y' iny')) as two.
-    apply Rabs_le_between in one, two. unfold logit. lra.
+    intros [contq [contk _]]. destruct (logits_bounded d _ _ _ B contq contk) as [r [nonneg below]]. exists (2 * r).
+    split; [lra|]. intros x items inx all e e' ine ine'. apply in_map_iff in ine as [y [<- iny]].
+    apply in_map_iff in ine' as [y' [<- iny']]. pose proof (below x y inx (all y iny)) as one.
+    pose proof (below x y' inx (all y' iny')) as two. apply Rabs_le_between in one, two. unfold logit. lra.
   Qed.
 
   (** The largest of finitely many bounds. *)
@@ -128,13 +125,12 @@ Section Network.
         intros h tokens i [residual' [heads' [after [split inh]]]] inputs less. injection split as <- <- <-.
         apply bound'; [easy | now apply inputs, token_in|]. intros y iny. eapply inputs, in_visible, iny.
       - exists 0. split; [lra|]. intros h tokens i [residual' [heads' [after [split _]]]]. discriminate. }
-    destruct first as [delta' [nonneg' bound']].
-    exists (Rmax delta delta'). split; [eapply Rle_trans; [exact nonneg | apply Rmax_l]|].
+    destruct first as [delta' [nonneg' bound']]. exists (Rmax delta delta').
+    split; [eapply Rle_trans; [exact nonneg | apply Rmax_l]|].
     intros before h tokens i place inputs less activations e e' ine ine'. destruct before as [|layer' before].
     - eapply Rle_trans; [apply (bound' h tokens i); assumption | apply Rmax_r].
     - destruct place as [residual [heads [after [split inh]]]]. injection split as <- split.
-      eapply Rle_trans; [|apply Rmax_l].
-      apply (bound before h (apply_layer theta mask layer tokens) i); try assumption.
+      eapply Rle_trans; [|apply Rmax_l]. apply (bound before h (apply_layer theta mask layer tokens) i); try assumption.
       + now exists residual, heads, after.
       + now apply next.
       + now rewrite length_apply_layer.
@@ -210,10 +206,9 @@ End Network.
 (** Archimedes. *)
 Lemma above_natural r : exists n0 : nat, r < INR n0.
 Proof.
-  exists (Z.to_nat (up (Rabs r))). destruct (archimed (Rabs r)) as [above _].
-  assert (0 <= up (Rabs r))%Z.
-  { apply le_IZR, Rlt_le. eapply Rle_lt_trans; [apply Rabs_pos | exact above]. }
-  rewrite INR_IZR_INZ, Z2Nat.id by easy. eapply Rle_lt_trans; [apply Rle_abs | exact above].
+  exists (Z.to_nat (up (Rabs r))). destruct (archimed (Rabs r)) as [above _]. assert (0 <= up (Rabs r))%Z.
+  { apply le_IZR, Rlt_le. eapply Rle_lt_trans; [apply Rabs_pos | exact above]. } rewrite INR_IZR_INZ, Z2Nat.id by easy.
+  eapply Rle_lt_trans; [apply Rle_abs | exact above].
 Qed.
 
 (** For all n > n0, every coefficient of every head of every layer is below eps. *)
@@ -242,9 +237,8 @@ Proof.
   intros heated wf pos. destruct (disperses theta gpt_mask heated d layers vocabulary wf) as [delta [nonneg small]].
   destruct (above_natural (paper_length theta delta eps)) as [n0 above]. exists n0.
   intros tokens known before h i place [far less]. cbn [visible]. intros p inp.
-  apply (small eps pos before h tokens i place known less); [|exact inp].
-  eapply Rlt_trans; [exact above|]. unfold size. rewrite visible_length_gpt by now rewrite length_forward.
-  apply lt_INR. lia.
+  apply (small eps pos before h tokens i place known less); [|exact inp]. eapply Rlt_trans; [exact above|]. unfold size.
+  rewrite visible_length_gpt by now rewrite length_forward. apply lt_INR. lia.
 Qed.
 
 (** Queries from one stack, keys from another, as the theorem is stated:
@@ -258,20 +252,17 @@ Theorem paper_form theta mask d w phi kappa vocabulary eps :
     let keys := forward theta mask kappa tokens in
     forall p, In p (softmax (tempered theta (map (dot w q) keys))) -> p < eps.
 Proof.
-  intros heated wf wf' out out' pos.
-  destruct (boxed theta mask d phi vocabulary wf) as [boxes inside].
-  destruct (boxed theta mask d kappa vocabulary wf') as [boxes' inside'].
-  set (B := boxes (length phi)). set (B' := boxes' (length kappa)).
-  destruct (bounded_on_box w w (fun x => x) (continuous_identity w) B) as [M below].
+  intros heated wf wf' out out' pos. destruct (boxed theta mask d phi vocabulary wf) as [boxes inside].
+  destruct (boxed theta mask d kappa vocabulary wf') as [boxes' inside']. set (B := boxes (length phi)).
+  set (B' := boxes' (length kappa)). destruct (bounded_on_box w w (fun x => x) (continuous_identity w) B) as [M below].
   destruct (bounded_on_box w w (fun x => x) (continuous_identity w) B') as [M' below'].
-  set (r := INR w * (Rabs M * Rabs M')).
-  destruct (above_natural (paper_length theta (2 * r) eps)) as [n0 above]. exists n0.
-  intros tokens known long i less q keys p inp.
+  set (r := INR w * (Rabs M * Rabs M')). destruct (above_natural (paper_length theta (2 * r) eps)) as [n0 above].
+  exists n0. intros tokens known long i less q keys p inp.
   assert (spread : spread_at_most (2 * r) (map (dot w q) keys)).
   { assert (bounded : forall k, In k keys -> Rabs (dot w q k) <= r).
     { intros k ink. unfold r, dot. eapply Rle_trans; [apply sum_map_abs|].
-      replace (INR w) with (size (seq 0 w)) by (unfold size; now rewrite seq_length).
-      rewrite <- sum_map_const. apply sum_map_le. intros c inc. apply in_seq in inc. rewrite Rabs_mult.
+      replace (INR w) with (size (seq 0 w)) by (unfold size; now rewrite seq_length). rewrite <- sum_map_const.
+      apply sum_map_le. intros c inc. apply in_seq in inc. rewrite Rabs_mult.
       apply Rmult_le_compat; try apply Rabs_pos; (eapply Rle_trans; [|apply Rle_abs]).
       - apply below; [|lia]. rewrite <- out. rewrite <- (firstn_all phi). apply (inside tokens known).
         rewrite firstn_all. apply token_in. now rewrite length_forward.
@@ -279,12 +270,11 @@ Proof.
         now rewrite firstn_all. }
     intros e e' ine ine'. apply in_map_iff in ine as [k [<- ink]]. apply in_map_iff in ine' as [k' [<- ink']].
     pose proof (bounded k ink) as one. pose proof (bounded k' ink') as two. apply Rabs_le_between in one, two. lra. }
-  eapply Rle_lt_trans; [apply (upper _ _ _ _ heated spread inp)|].
-  rewrite size_map. unfold size, keys. rewrite length_forward. assert (paper_length theta (2 * r) eps < size tokens).
+  eapply Rle_lt_trans; [apply (upper _ _ _ _ heated spread inp)|]. rewrite size_map. unfold size, keys.
+  rewrite length_forward. assert (paper_length theta (2 * r) eps < size tokens).
   { eapply Rlt_trans; [exact above|]. now apply lt_INR. }
   assert (0 < paper_length theta (2 * r) eps) by (apply Rdiv_lt_0_compat; [apply exp_pos | easy]).
-  apply Rmult_lt_reg_r with (size tokens); [lra|].
-  unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
+  apply Rmult_lt_reg_r with (size tokens); [lra|]. unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
   replace (exp (2 * r / theta)) with (paper_length theta (2 * r) eps * eps) by (unfold paper_length; field; lra).
   rewrite Rmult_comm. now apply Rmult_lt_compat_l.
 Qed.

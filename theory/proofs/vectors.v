@@ -33,9 +33,7 @@ Definition product (inner : nat) (A B : matrix) : matrix := fun i j => dot inner
 
 Lemma dot_ext n x y x' y' :
   (forall i, (i < n)%nat -> x i = x' i) -> (forall i, (i < n)%nat -> y i = y' i) -> dot n x y = dot n x' y'.
-Proof.
-  intros samex samey. apply sum_map_ext. intros i ini. apply in_seq in ini. rewrite samex, samey by lia. easy.
-Qed.
+Proof. intros samex samey. apply sum_map_ext. intros i ini. apply in_seq in ini. rewrite samex, samey by lia. easy. Qed.
 
 Lemma dot_comm n x y : dot n x y = dot n y x.
 Proof. apply sum_map_ext. intros. ring. Qed.
@@ -91,8 +89,7 @@ Qed.
 (** The root of the squared inequality. *)
 Theorem cauchy_schwarz n x y : Rabs (dot n x y) <= norm n x * norm n y.
 Proof.
-  apply Rsqr_incr_0_var; [|apply Rmult_le_pos; apply norm_nonneg].
-  rewrite <- Rsqr_abs. unfold Rsqr.
+  apply Rsqr_incr_0_var; [|apply Rmult_le_pos; apply norm_nonneg]. rewrite <- Rsqr_abs. unfold Rsqr.
   replace (norm n x * norm n y * (norm n x * norm n y)) with ((norm n x * norm n x) * (norm n y * norm n y)) by ring.
   rewrite !norm_square. apply cauchy_schwarz_square.
 Qed.
@@ -100,18 +97,15 @@ Qed.
 (** ||x + y||^2 = ||x||^2 + 2 x . y + ||y||^2. *)
 Theorem norm_add n x y : norm n (add x y) <= norm n x + norm n y.
 Proof.
-  pose proof (norm_nonneg n x). pose proof (norm_nonneg n y).
-  apply Rsqr_incr_0_var; [|lra]. unfold Rsqr. rewrite norm_square.
-  rewrite dot_add_l, !dot_add_r, (dot_comm n y x).
-  pose proof (cauchy_schwarz n x y). pose proof (Rle_abs (dot n x y)).
-  pose proof (norm_square n x). pose proof (norm_square n y). nra.
+  pose proof (norm_nonneg n x). pose proof (norm_nonneg n y). apply Rsqr_incr_0_var; [|lra]. unfold Rsqr.
+  rewrite norm_square. rewrite dot_add_l, !dot_add_r, (dot_comm n y x). pose proof (cauchy_schwarz n x y).
+  pose proof (Rle_abs (dot n x y)). pose proof (norm_square n x). pose proof (norm_square n y). nra.
 Qed.
 
 Lemma norm_scale n c x : norm n (scale c x) = Rabs c * norm n x.
 Proof.
   unfold norm. rewrite dot_scale_l, dot_scale_r, <- Rmult_assoc.
-  rewrite sqrt_mult; [|apply Rle_0_sqr | apply dot_square_nonneg].
-  f_equal. apply sqrt_Rsqr_abs.
+  rewrite sqrt_mult; [|apply Rle_0_sqr | apply dot_square_nonneg]. f_equal. apply sqrt_Rsqr_abs.
 Qed.
 
 Lemma norm_subtract n x y : norm n (subtract x y) <= norm n x + norm n y.
@@ -165,8 +159,7 @@ Proof.
   unfold multiply, product, dot.
   transitivity (sum (map (fun j => sum (map (fun k => A i k * B k j * x j) (seq 0 inner))) (seq 0 columns))).
   - apply sum_map_ext. intros. now rewrite <- sum_map_mult_r.
-  - rewrite sum_map_swap. apply sum_map_ext. intros. rewrite <- sum_map_mult_l.
-    apply sum_map_ext. intros. ring.
+  - rewrite sum_map_swap. apply sum_map_ext. intros. rewrite <- sum_map_mult_l. apply sum_map_ext. intros. ring.
 Qed.
 
 Lemma norm_ext n x y : (forall i, (i < n)%nat -> x i = y i) -> norm n x = norm n y.
@@ -196,10 +189,9 @@ Lemma operator_bound_transpose rows columns A s :
 Proof.
   intros [nonneg bound]. split; [easy|]. intros z. set (w := multiply rows (transpose A) z).
   destruct (norm_nonneg columns w) as [pos | zero].
-  - apply Rmult_le_reg_l with (norm columns w); [easy|]. rewrite norm_square.
-    unfold w at 2. rewrite <- dot_multiply.
-    eapply Rle_trans; [apply Rle_abs|]. eapply Rle_trans; [apply cauchy_schwarz|].
-    specialize (bound w). pose proof (norm_nonneg rows z).
+  - apply Rmult_le_reg_l with (norm columns w); [easy|]. rewrite norm_square. unfold w at 2. rewrite <- dot_multiply.
+    eapply Rle_trans; [apply Rle_abs|]. eapply Rle_trans; [apply cauchy_schwarz|]. specialize (bound w).
+    pose proof (norm_nonneg rows z).
     apply Rle_trans with (s * norm columns w * norm rows z); [now apply Rmult_le_compat_r | lra].
   - rewrite <- zero. apply Rmult_le_pos; [easy | apply norm_nonneg].
 Qed.
@@ -248,20 +240,19 @@ Qed.
 Theorem sigma_bounds rows columns A : operator_bound rows columns A (sigma rows columns A).
 Proof.
   destruct (sigma_is_lub rows columns A) as [upper _]. split.
-  - apply Rle_trans with (norm rows (multiply columns A zero)); [apply norm_nonneg|].
-    apply upper. exists zero. split; [rewrite norm_zero; lra | easy].
+  - apply Rle_trans with (norm rows (multiply columns A zero)); [apply norm_nonneg|]. apply upper. exists zero.
+    split; [rewrite norm_zero; lra | easy].
   - intros x. destruct (norm_nonneg columns x) as [pos | zero].
     + assert (unit : norm rows (multiply columns A (scale (/ norm columns x) x)) <= sigma rows columns A).
       { apply upper. eexists. split; [|reflexivity].
-        rewrite norm_scale, Rabs_right by (apply Rle_ge, Rlt_le, Rinv_0_lt_compat; easy).
-        rewrite Rinv_l; lra. }
+        rewrite norm_scale, Rabs_right by (apply Rle_ge, Rlt_le, Rinv_0_lt_compat; easy). rewrite Rinv_l; lra. }
       rewrite (norm_ext rows _ (scale (/ norm columns x) (multiply columns A x))) in unit
         by (intros; apply multiply_scale).
       rewrite norm_scale, Rabs_right in unit by (apply Rle_ge, Rlt_le, Rinv_0_lt_compat; easy).
-      apply Rmult_le_reg_l with (/ norm columns x); [now apply Rinv_0_lt_compat|].
-      apply Rle_trans with (1 := unit). apply Req_le. field. lra.
-    + rewrite <- zero, Rmult_0_r. apply Req_le.
-      unfold norm. rewrite <- sqrt_0. f_equal. unfold dot. rewrite (sum_map_ext _ (fun _ => 0)).
+      apply Rmult_le_reg_l with (/ norm columns x); [now apply Rinv_0_lt_compat|]. apply Rle_trans with (1 := unit).
+      apply Req_le. field. lra.
+    + rewrite <- zero, Rmult_0_r. apply Req_le. unfold norm. rewrite <- sqrt_0. f_equal. unfold dot.
+      rewrite (sum_map_ext _ (fun _ => 0)).
       * rewrite sum_map_const. ring.
       * intros i _. unfold multiply. rewrite (dot_comm _ (A i)), norm_zero_dot by easy. ring.
 Qed.
@@ -281,8 +272,7 @@ Definition continuous (n m : nat) (f : vector -> vector) : Prop :=
     forall y, (forall i, (i < n)%nat -> Rabs (y i - x i) < delta) ->
     forall c, (c < m)%nat -> Rabs (f y c - f x c) < eps.
 
-Lemma continuous_compose n m k f g :
-  continuous n m f -> continuous m k g -> continuous n k (fun x => g (f x)).
+Lemma continuous_compose n m k f g : continuous n m f -> continuous m k g -> continuous n k (fun x => g (f x)).
 Proof.
   intros contf contg x eps pos. destruct (contg (f x) eps pos) as [delta [pos' near]].
   destruct (contf x delta pos') as [delta' [pos'' near']]. exists delta'. split; [easy|].
@@ -293,8 +283,7 @@ Lemma continuous_identity n : continuous n n (fun x => x).
 Proof. intros x eps pos. exists eps. now split. Qed.
 
 (** Half of eps for each. *)
-Lemma continuous_add n m f g :
-  continuous n m f -> continuous n m g -> continuous n m (fun x => add (f x) (g x)).
+Lemma continuous_add n m f g : continuous n m f -> continuous n m g -> continuous n m (fun x => add (f x) (g x)).
 Proof.
   intros contf contg x eps pos. destruct (contf x (eps / 2)) as [delta [pos' near]]; [lra|].
   destruct (contg x (eps / 2)) as [delta' [pos'' near']]; [lra|].
@@ -319,20 +308,17 @@ Lemma multiply_difference columns A x y i r :
   (forall j, (j < columns)%nat -> Rabs (x j - y j) <= r) ->
   Rabs (multiply columns A x i - multiply columns A y i) <= row_sum columns A i * r.
 Proof.
-  intros close. unfold multiply, dot. rewrite <- sum_map_minus.
-  eapply Rle_trans; [apply sum_map_abs|]. unfold row_sum. rewrite <- sum_map_mult_r.
-  apply sum_map_le. intros j inj. apply in_seq in inj.
-  rewrite <- Rmult_minus_distr_l, Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|].
-  apply close. lia.
+  intros close. unfold multiply, dot. rewrite <- sum_map_minus. eapply Rle_trans; [apply sum_map_abs|]. unfold row_sum.
+  rewrite <- sum_map_mult_r. apply sum_map_le. intros j inj. apply in_seq in inj.
+  rewrite <- Rmult_minus_distr_l, Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|]. apply close. lia.
 Qed.
 
 (** The largest of finitely many bounds. *)
 Lemma bound_over_indices (f : nat -> R) n : exists M, 0 <= M /\ forall i, (i < n)%nat -> f i <= M.
 Proof.
-  induction n as [|n [M [nonneg below]]]; [exists 0; split; [lra | lia]|].
-  exists (Rmax M (f n)). split; [eapply Rle_trans; [exact nonneg | apply Rmax_l]|].
-  intros i less. destruct (Nat.eq_dec i n) as [-> |]; [apply Rmax_r|].
-  eapply Rle_trans; [apply below; lia | apply Rmax_l].
+  induction n as [|n [M [nonneg below]]]; [exists 0; split; [lra | lia]|]. exists (Rmax M (f n)).
+  split; [eapply Rle_trans; [exact nonneg | apply Rmax_l]|]. intros i less.
+  destruct (Nat.eq_dec i n) as [-> |]; [apply Rmax_r|]. eapply Rle_trans; [apply below; lia | apply Rmax_l].
 Qed.
 
 (** Row sums are a Lipschitz constant. *)

@@ -10,7 +10,7 @@ command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/proofs"
-cp "$proofs/_CoqProject" "$proofs/softmax.v" "$work/proofs/"
+cp "$proofs/_CoqProject" "$proofs/softmax.v" "$proofs/monotone.v" "$work/proofs/"
 
 plant() { # the text of a further file, compiled with the rest
   printf 'From Coq Require Import Reals Lra.\nLocal Open Scope R_scope.\n%s\n' "$1" >"$work/proofs/planted.v"

@@ -65,20 +65,17 @@ Section Error.
   Proof.
     intros computed. destruct slack_range as [s0 s4]. pose proof (product_range) as size.
     pose proof (product_binade fits) as binade. pose proof (window fits) as [lower upper].
-    pose proof (precise fits) as p24. pose proof (deep fits) as dp.
-    pose proof (binades fits) as gh. fold F in lower, upper, p24, dp.
+    pose proof (precise fits) as p24. pose proof (deep fits) as dp. pose proof (binades fits) as gh.
+    fold F in lower, upper, p24, dp.
     assert (exists w, shifted = fl F (w + IZR (rounder C)) /\ Rabs (w - z * log2_e C) <= slack) as [w [eq close]].
     { destruct computed as [-> | ->].
       - exists (z * log2_e C). unfold Rminus. rewrite Rplus_opp_r, Rabs_R0. lra.
       - exists (fl F (z * log2_e C)). split; [easy|]. apply rounding_error; [apply positive_precision|lia|lra]. }
     assert (z * log2_e C <= 0) by (pose proof (log2_range fits); nra).
-    assert (slack <= two_to g) by (apply bpow_le; lia).
-    rewrite bpow_plus in lower. change (two_to 1) with 2 in lower.
-    apply Rabs_le_inv in size. apply Rabs_le_inv in close.
-    set (s := IZR (rounder C)) in *. set (B := two_to (prec F)) in *.
-    assert (half : two_to (prec F - 1) = B / 2).
-    { unfold Zminus. rewrite bpow_plus. easy. }
-    assert (large : two_to (prec F - 1) <= Rabs shifted).
+    assert (slack <= two_to g) by (apply bpow_le; lia). rewrite bpow_plus in lower. change (two_to 1) with 2 in lower.
+    apply Rabs_le_inv in size. apply Rabs_le_inv in close. set (s := IZR (rounder C)) in *.
+    set (B := two_to (prec F)) in *. assert (half : two_to (prec F - 1) = B / 2).
+    { unfold Zminus. rewrite bpow_plus. easy. } assert (large : two_to (prec F - 1) <= Rabs shifted).
     { subst shifted. apply abs_round_ge_generic; try typeclasses eauto.
       - apply generic_format_bpow. unfold FLT_exp. lia.
       - rewrite Rabs_right; lra. }
@@ -87,8 +84,7 @@ Section Error.
       apply rounding_error; [apply positive_precision|lia|]. fold B. rewrite Rabs_right; lra. }
     destruct (on_grid F shifted (prec F - 1)) as [m grid]; [subst shifted; apply number_fl, positive_precision|easy|].
     replace (prec F - 1 - prec F + 1)%Z with 0%Z in grid by ring. rewrite Rmult_1_r in grid. apply Rabs_le_inv in err.
-    exists (m - rounder C)%Z. rewrite minus_IZR. fold s. rewrite <- grid. split; [|apply Rabs_le; lra].
-    apply fl_number.
+    exists (m - rounder C)%Z. rewrite minus_IZR. fold s. rewrite <- grid. split; [|apply Rabs_le; lra]. apply fl_number.
     replace (shifted - s) with (IZR (m - rounder C) * two_to 0) by (rewrite minus_IZR, grid; cbn; unfold s; ring).
     apply number_of_integer; [|lia]. apply lt_IZR. rewrite abs_IZR, minus_IZR, <- grid, (IZR_Zpower radix2) by lia.
     fold s B. apply Rabs_def1; lra.
@@ -111,26 +107,22 @@ Section Error.
 
     (** ** The rest: z and k C1 are multiples of u / 2, their difference is below 1/2 *)
 
-    Lemma rest_size :
-      Rabs (z - IZR k * ln2_high C) <= 1 / 2 - two_to (h + 1).
+    Lemma rest_size : Rabs (z - IZR k * ln2_high C) <= 1 / 2 - two_to (h + 1).
     Proof.
       pose proof (near fits) as bound. fold F slack in bound.
       replace (z - IZR k * ln2_high C) with
         (z * (1 - log2_e C * ln2_high C) + - ln2_high C * (IZR k - z * log2_e C)) by ring.
-      eapply Rle_trans; [apply Rabs_triang|].
-      assert (Rabs (z * (1 - log2_e C * ln2_high C)) <= - lowest C * Rabs (1 - log2_e C * ln2_high C)).
+      triangle. assert (Rabs (z * (1 - log2_e C * ln2_high C)) <= - lowest C * Rabs (1 - log2_e C * ln2_high C)).
       { apply product_within; [|apply Rle_refl]. rewrite Rabs_left1; lra. }
       assert (Rabs (- ln2_high C * (IZR k - z * log2_e C)) <= ln2_high C * (1 / 2 + slack)).
-      { apply product_within; [|easy]. rewrite Rabs_Ropp. pose proof (high_sign fits). rewrite Rabs_right; lra. }
-      lra.
+      { apply product_within; [|easy]. rewrite Rabs_Ropp. pose proof (high_sign fits). rewrite Rabs_right; lra. } lra.
     Qed.
 
-    Theorem rest_is_exact rest :
-      mul_add F (- IZR k) (ln2_high C) z rest -> rest = z - IZR k * ln2_high C.
+    Theorem rest_is_exact rest : mul_add F (- IZR k) (ln2_high C) z rest -> rest = z - IZR k * ln2_high C.
     Proof.
       intros computed. pose proof (precise fits) as p24. pose proof (deep fits) as dp.
-      pose proof (high_place fits) as place. pose proof (high_bits fits) as bits.
-      fold F in p24, dp, place, bits. pose proof count_range as kK. pose proof (high_form fits) as form.
+      pose proof (high_place fits) as place. pose proof (high_bits fits) as bits. fold F in p24, dp, place, bits.
+      pose proof count_range as kK. pose proof (high_form fits) as form.
       assert (product : number F (- IZR k * ln2_high C)).
       { replace (- IZR k * ln2_high C) with (IZR (- k * M) * two_to (e)).
         - apply number_of_integer; [|lia]. nia.
@@ -141,23 +133,19 @@ Section Error.
         { pose proof (log2_range fits). destruct slack_range. change (two_to (-2)) with (/ 4).
           rewrite Rabs_left1 by lra. assert (IZR k <= -1) by (apply IZR_le; lia).
           pose proof (Rabs_le_inv _ _ rounded). nra. }
-        destruct (on_grid F z (-2) z_number far) as [m grid].
-        set (E := (-2 - prec F + 1)%Z) in *.
-        set (n := (m - k * (M * 2 ^ (e - E)))%Z).
-        assert (same : z - IZR k * ln2_high C = IZR n * two_to E).
+        destruct (on_grid F z (-2) z_number far) as [m grid]. set (E := (-2 - prec F + 1)%Z) in *.
+        set (n := (m - k * (M * 2 ^ (e - E)))%Z). assert (same : z - IZR k * ln2_high C = IZR n * two_to E).
         { unfold n. rewrite minus_IZR, !mult_IZR, (IZR_Zpower radix2) by lia. rewrite grid at 1. rewrite form.
           replace (two_to (e)) with (two_to (e - E) * two_to E).
           - ring.
           - rewrite <- bpow_plus. f_equal. ring. }
-        rewrite same. apply number_of_integer; [|unfold E; lia].
-        apply lt_IZR. rewrite abs_IZR, (IZR_Zpower radix2) by lia.
-        apply Rmult_lt_reg_r with (two_to E); [apply bpow_gt_0|].
+        rewrite same. apply number_of_integer; [|unfold E; lia]. apply lt_IZR.
+        rewrite abs_IZR, (IZR_Zpower radix2) by lia. apply Rmult_lt_reg_r with (two_to E); [apply bpow_gt_0|].
         rewrite <- (Rabs_right (two_to E)) at 1 by (apply Rle_ge, bpow_ge_0). rewrite <- Rabs_mult, <- same.
         rewrite <- bpow_plus. unfold E. replace (prec F + (-2 - prec F + 1))%Z with (-1)%Z by ring.
         change (two_to (-1)) with (/ 2). pose proof rest_size. pose proof (bpow_gt_0 radix2 (h + 1)). lra. }
       assert (sum : - IZR k * ln2_high C + z = z - IZR k * ln2_high C) by ring.
-      destruct computed as [-> | ->]; rewrite ?(fl_number F _ product), sum;
-        now apply fl_number.
+      destruct computed as [-> | ->]; rewrite ?(fl_number F _ product), sum; now apply fl_number.
     Qed.
 
     (** ** The reduced argument *)
@@ -168,28 +156,27 @@ Section Error.
       mul_add F (- IZR k) (ln2_low C) (z - IZR k * ln2_high C) r ->
       Rabs (r - exact_rest) <= (1 / 4 + 2 / 1024) * u /\ Rabs r <= rho /\ Rabs exact_rest <= rho.
     Proof.
-      intros computed. pose proof (precise fits) as p24. pose proof (deep fits) as dp.
-      pose proof (binades fits) as gh. fold F in p24, dp. pose proof unit_small as [u0 u24].
-      pose proof (low_binade fits) as low. pose proof rest_size as rest. pose proof count_size as size.
+      intros computed. pose proof (precise fits) as p24. pose proof (deep fits) as dp. pose proof (binades fits) as gh.
+      fold F in p24, dp. pose proof unit_small as [u0 u24]. pose proof (low_binade fits) as low.
+      pose proof rest_size as rest. pose proof count_size as size.
       assert (small : Rabs (- IZR k * ln2_low C) <= two_to h).
       { eapply Rle_trans; [|apply low]. apply product_within; [now rewrite Rabs_Ropp|apply Rle_refl]. }
       assert (halves : two_to (h - prec F - 1) <= two_to h /\ two_to (h - prec F - 1) <= u / 1024).
-      { split; [apply bpow_le; lia|]. rewrite u_times. rewrite Rmult_comm.
-        apply Rmult_le_compat_l; [lra|]. change (/ 1024) with (two_to (-10)). apply bpow_le. lia. }
+      { split; [apply bpow_le; lia|]. rewrite u_times. rewrite Rmult_comm. apply Rmult_le_compat_l; [lra|].
+        change (/ 1024) with (two_to (-10)). apply bpow_le. lia. }
       rewrite bpow_plus in rest. change (two_to 1) with 2 in rest.
       assert (sum : Rabs (- IZR k * ln2_low C + (z - IZR k * ln2_high C)) + two_to (h - prec F - 1) <= two_to (-1)).
-      { change (two_to (-1)) with (/ 2).
-        eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. lra. }
+      { change (two_to (-1)) with (/ 2). eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. lra. }
       pose proof (mul_add_error F positive_precision _ _ _ _ h (-1) ltac:(lia) ltac:(lia) computed small sum) as err.
-      assert (quarter : two_to (-1 - prec F - 1) = / 4 * u).
-      { rewrite u_times. easy. }
-      pose proof (ln2_close fits) as close. assert (constants : Rabs (IZR k * (ln 2 - ln2_high C - ln2_low C)) <= u / 1024).
+      assert (quarter : two_to (-1 - prec F - 1) = / 4 * u). { rewrite u_times. easy. }
+      pose proof (ln2_close fits) as close.
+      assert (constants : Rabs (IZR k * (ln 2 - ln2_high C - ln2_low C)) <= u / 1024).
       { eapply Rle_trans; [|apply close]. apply product_within; [easy|apply Rle_refl]. }
       assert (distance : Rabs (r - exact_rest) <= (1 / 4 + 2 / 1024) * u).
       { unfold exact_rest.
         replace (r - (z - IZR k * ln 2)) with ((r - (- IZR k * ln2_low C + (z - IZR k * ln2_high C))) +
           IZR k * (ln 2 - ln2_high C - ln2_low C)) by ring.
-        eapply Rle_trans; [apply Rabs_triang|]. lra. }
+        triangle. lra. }
       assert (inside : Rabs exact_rest + u <= rho).
       { pose proof (range fits) as bound. fold F u slack in bound. unfold exact_rest.
         replace (z - IZR k * ln 2) with (z * (1 - log2_e C * ln 2) + - ln 2 * (IZR k - z * log2_e C)) by ring.
@@ -198,8 +185,7 @@ Section Error.
         assert (Rabs (- ln 2 * (IZR k - z * log2_e C)) <= ln 2 * (1 / 2 + slack)).
         { apply product_within; [|easy]. rewrite Rabs_Ropp. pose proof ln_2_lower. rewrite Rabs_right; lra. }
         eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. lra. }
-      split; [easy|]. split; [|lra].
-      replace r with ((r - exact_rest) + exact_rest) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra.
+      split; [easy|]. split; [|lra]. replace r with ((r - exact_rest) + exact_rest) by ring. triangle. lra.
     Qed.
   End Count.
 
@@ -225,14 +211,13 @@ Section Error.
     Lemma square_bounds : Rabs (fl F (r * r) - r * r) <= u / 16 /\ 0 <= fl F (r * r) <= 1 / 8 /\
       r * r <= 3466 / 10000 * (3466 / 10000).
     Proof.
-      pose proof (deep fits) as dp. pose proof (precise fits) as p24. fold F in dp, p24.
-      pose proof unit_small. pose proof r_small as small.
-      pose proof (product_within r r _ _ small small) as square.
+      pose proof (deep fits) as dp. pose proof (precise fits) as p24. fold F in dp, p24. pose proof unit_small.
+      pose proof r_small as small. pose proof (product_within r r _ _ small small) as square.
       assert (0 <= r * r) by nra. rewrite Rabs_right in square by lra.
       assert (eighth : Rabs (r * r) <= two_to (-3)) by (change (two_to (-3)) with (/ 8); rewrite Rabs_right; lra).
-      pose proof (rounding_error F positive_precision (r * r) (-3) ltac:(lia) eighth) as err.
-      rewrite u_times in err. change (two_to (-3 - 1)) with (/ 16) in err.
-      split; [lra|]. pose proof (fl_monotone F positive_precision 0 (r * r) ltac:(easy)) as low. rewrite fl_0 in low.
+      pose proof (rounding_error F positive_precision (r * r) (-3) ltac:(lia) eighth) as err. rewrite u_times in err.
+      change (two_to (-3 - 1)) with (/ 16) in err. split; [lra|].
+      pose proof (fl_monotone F positive_precision 0 (r * r) ltac:(easy)) as low. rewrite fl_0 in low.
       apply Rabs_le_inv in err. repeat split; lra.
     Qed.
 
@@ -267,23 +252,20 @@ Section Error.
         rewrite (fl_number F (- r) opposite) in rounded. lra.
     Qed.
 
-    Theorem significand_error :
-      Rabs (fl F (1 + tail) - exp r) <= 14902 / 10000 * u * exp r.
+    Theorem significand_error : Rabs (fl F (1 + tail) - exp r) <= 14902 / 10000 * u * exp r.
     Proof.
       pose proof (deep fits) as dp. pose proof (precise fits) as p24. fold F in dp, p24.
       pose proof unit_small as [u0 _]. destruct tail_bounds as [t_err [t_size t_sign]].
-      pose proof (truncation fits r r_within) as method. fold F u Q in method.
-      pose proof (exp_pos r) as positive. set (P := 1 + r * (1 + r * Q)) in *.
-      assert (method' : Rabs (P - exp r) <= 65 / 1000 * u * exp r).
+      pose proof (truncation fits r r_within) as method. fold F u Q in method. pose proof (exp_pos r) as positive.
+      set (P := 1 + r * (1 + r * Q)) in *. assert (method' : Rabs (P - exp r) <= 65 / 1000 * u * exp r).
       { replace (P - exp r) with ((P * exp (- r) - 1) * exp r).
         - rewrite Rabs_mult, (Rabs_right (exp r)) by lra. apply Rmult_le_compat_r; lra.
         - rewrite exp_Ropp. field. lra. }
       assert (ahead : Rabs (1 + tail - P) <= 4251 / 10000 * u).
-      { replace (1 + tail - P) with (tail - (r + r * r * Q)) by (unfold P; ring). easy. }
-      apply Rabs_le_inv in t_size.
+      { replace (1 + tail - P) with (tail - (r + r * r * Q)) by (unfold P; ring). easy. } apply Rabs_le_inv in t_size.
       assert (rounded : Rabs (fl F (1 + tail) - P) <= 14252 / 10000 * u * exp r).
-      { replace (fl F (1 + tail) - P) with ((fl F (1 + tail) - (1 + tail)) + (1 + tail - P)) by ring.
-        eapply Rle_trans; [apply Rabs_triang|]. destruct (Rle_dec r 0) as [negative|nonneg].
+      { replace (fl F (1 + tail) - P) with ((fl F (1 + tail) - (1 + tail)) + (1 + tail - P)) by ring. triangle.
+        destruct (Rle_dec r 0) as [negative|nonneg].
         - assert (Rabs (1 + tail) <= two_to 0) by (specialize (t_sign negative); cbn; rewrite Rabs_right; lra).
           pose proof (rounding_error F positive_precision (1 + tail) 0 ltac:(lia) ltac:(easy)) as last.
           rewrite u_times in last. change (two_to (0 - 1)) with (/ 2) in last.
@@ -294,21 +276,17 @@ Section Error.
           rewrite u_times in last. change (two_to (1 - 1)) with 1 in last.
           assert (1 <= exp r) by (pose proof (exp_above_tangent r); lra).
           assert (1 * u <= exp r * u) by (apply Rmult_le_compat_r; lra). lra. }
-      replace (fl F (1 + tail) - exp r) with ((fl F (1 + tail) - P) + (P - exp r)) by ring.
-      eapply Rle_trans; [apply Rabs_triang|]. lra.
+      replace (fl F (1 + tail) - exp r) with ((fl F (1 + tail) - P) + (P - exp r)) by ring. triangle. lra.
     Qed.
   End Significand.
 
   Lemma near_exponents a b d : Rabs (a - b) <= d -> d <= / 1000 -> Rabs (exp a - exp b) <= 1002 / 1000 * d * exp b.
   Proof.
-    intros close small. pose proof (exp_pos b) as positive.
-    replace (exp a - exp b) with ((exp (a - b) - 1) * exp b).
-    - rewrite Rabs_mult, (Rabs_right (exp b)) by lra. apply Rmult_le_compat_r; [lra|].
-      apply Rabs_le_inv in close. pose proof (exp_above_tangent (a - b)).
-      pose proof (exp_above_tangent (- (a - b))) as over. rewrite exp_Ropp in over. set (x := exp (a - b)) in *.
-      assert (x * (1 + - (a - b)) <= 1).
-      { apply Rle_trans with (x * / x); [apply Rmult_le_compat_l; lra|]. rewrite Rinv_r; lra. }
-      apply Rabs_le. nra.
+    intros close small. pose proof (exp_pos b) as positive. replace (exp a - exp b) with ((exp (a - b) - 1) * exp b).
+    - rewrite Rabs_mult, (Rabs_right (exp b)) by lra. apply Rmult_le_compat_r; [lra|]. apply Rabs_le_inv in close.
+      pose proof (exp_above_tangent (a - b)). pose proof (exp_above_tangent (- (a - b))) as over.
+      rewrite exp_Ropp in over. set (x := exp (a - b)) in *. assert (x * (1 + - (a - b)) <= 1).
+      { apply Rle_trans with (x * / x); [apply Rmult_le_compat_l; lra|]. rewrite Rinv_r; lra. } apply Rabs_le. nra.
     - unfold Rminus at 2. rewrite exp_plus, exp_Ropp. field. lra.
   Qed.
 
@@ -334,16 +312,14 @@ Section Error.
     { apply Rabs_le_inv in moved. assert (step : exp r - X <= / 1000000 * X) by lra.
       apply (Rmult_le_compat_r u) in step; lra. }
     assert (distance : Rabs (p - X) <= 175 / 100 * u * X).
-    { replace (p - X) with ((p - exp r) + (exp r - X)) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra. }
-    assert (scale : exp z = X * two_to k).
-    { unfold X, t, exact_rest. rewrite (bpow_exp radix2). change (IZR radix2) with 2. rewrite <- exp_plus.
-      f_equal. ring. }
-    split; [easy|]. split; [now apply count_range|]. split; [rewrite c7; apply number_fl, positive_precision|].
-    split.
+    { replace (p - X) with ((p - exp r) + (exp r - X)) by ring. triangle. lra. } assert (scale : exp z = X * two_to k).
+    { unfold X, t, exact_rest. rewrite (bpow_exp radix2). change (IZR radix2) with 2. rewrite <- exp_plus. f_equal.
+      ring. }
+    split; [easy|]. split; [now apply count_range|]. split; [rewrite c7; apply number_fl, positive_precision|]. split.
     - apply Rabs_le_inv in distance. lra.
     - rewrite scale. replace (p * two_to k - X * two_to k) with ((p - X) * two_to k) by ring.
-      rewrite Rabs_mult, (Rabs_right (two_to k)) by (apply Rle_ge, bpow_ge_0).
-      rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [apply bpow_ge_0|easy].
+      rewrite Rabs_mult, (Rabs_right (two_to k)) by (apply Rle_ge, bpow_ge_0). rewrite <- Rmult_assoc.
+      apply Rmult_le_compat_r; [apply bpow_ge_0|easy].
   Qed.
 End Error.
 
@@ -352,9 +328,8 @@ End Error.
 Lemma number_times_power F x n :
   (0 < prec F)%Z -> number F x -> 7 / 10 <= x -> (emin F + prec F <= n)%Z -> number F (x * two_to n).
 Proof.
-  intros positive x_number low normal. apply mult_bpow_exact_FLT; [easy|].
-  assert (0 <= mag radix2 x)%Z; [|lia]. apply mag_ge_bpow. change (two_to (0 - 1)) with (/ 2).
-  rewrite Rabs_right; lra.
+  intros positive x_number low normal. apply mult_bpow_exact_FLT; [easy|]. assert (0 <= mag radix2 x)%Z; [|lia].
+  apply mag_ge_bpow. change (two_to (0 - 1)) with (/ 2). rewrite Rabs_right; lra.
 Qed.
 
 Theorem power_is_exact F x n :

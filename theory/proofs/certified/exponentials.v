@@ -71,9 +71,8 @@ Proof. unfold cpu_binary32_polynomial. numerals. field. Qed.
 
 Lemma exp_f32_suitable : suitable exp_f32 (34660 / 100000) 22713 (-15) 160 8 (-12) steps_f32.
 Proof.
-  split; try (decide_constants; fail).
-  intros r small. rewrite exp_f32_polynomial. eapply Rle_trans; [apply cpu_binary32_method_error; lra|].
-  numerals. lra.
+  split; try (decide_constants; fail). intros r small. rewrite exp_f32_polynomial.
+  eapply Rle_trans; [apply cpu_binary32_method_error; lra|]. numerals. lra.
 Qed.
 
 Theorem exp_kernel_f32 z count p :
@@ -119,9 +118,8 @@ Proof. unfold cpu_binary64_polynomial. numerals. field. Qed.
 
 Lemma exp_f64_suitable : suitable exp_f64 (34660 / 100000) (381061692393) (-39) 1098 11 (-32) steps_f64.
 Proof.
-  split; try (decide_constants; fail).
-  intros r small. rewrite exp_f64_polynomial. eapply Rle_trans; [apply cpu_binary64_method_error; lra|].
-  numerals. lra.
+  split; try (decide_constants; fail). intros r small. rewrite exp_f64_polynomial.
+  eapply Rle_trans; [apply cpu_binary64_method_error; lra|]. numerals. lra.
 Qed.
 
 Theorem exp_kernel_f64 z count p :
@@ -162,16 +160,14 @@ Definition filter_steps : list step :=
    term 0x1.a019ab342ffffp-16 (-19) (-15); term 0x1.71df56123e609p-19 (-23) (-18);
    term 0x1.289f831c7d797p-22 (-26) (-21); term 0x1.ad1eb955690abp-26 0 0].
 
-Lemma filter_constants_polynomial r :
-  1 + r * (1 + r * horner (coefficients filter_constants) r) = filter_polynomial r.
+Lemma filter_constants_polynomial r : 1 + r * (1 + r * horner (coefficients filter_constants) r) = filter_polynomial r.
 Proof. unfold filter_polynomial. numerals. field. Qed.
 
 Lemma filter_constants_suitable :
   suitable filter_constants (34658 / 100000) 3048493539143 (-42) 1010 10 (-33) filter_steps.
 Proof.
-  split; try (decide_constants; fail).
-  intros r small. rewrite filter_constants_polynomial. eapply Rle_trans; [apply filter_method_error; lra|].
-  numerals. lra.
+  split; try (decide_constants; fail). intros r small. rewrite filter_constants_polynomial.
+  eapply Rle_trans; [apply filter_method_error; lra|]. numerals. lra.
 Qed.
 
 (** exponential(D): the result is p 2^k. The code computes with D where this computes with -D: neg_mul_add_opposite. *)
@@ -180,8 +176,7 @@ Theorem exp_filter D count p :
   exists k, count = IZR k /\ (-1010 <= k <= 0)%Z /\ number binary64 (p * two_to k) /\
     Rabs (p * two_to k - exp (- D)) <= 175 / 100 * two_to (-53) * exp (- D).
 Proof.
-  intros D_number range computed.
-  assert (z_number : number binary64 (- D)) by now apply generic_format_opp.
+  intros D_number range computed. assert (z_number : number binary64 (- D)) by now apply generic_format_opp.
   assert (z_range : -700 <= - D <= 0) by lra.
   destruct (exponential_error _ _ _ _ _ _ _ _ filter_constants_suitable (- D) z_number z_range count p computed)
     as [k [eq [kK [p_number [p_range err]]]]].

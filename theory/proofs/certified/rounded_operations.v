@@ -60,35 +60,58 @@ Section Operations.
     (emin F <= e - prec F)%Z -> Rabs x <= two_to e -> Rabs (fl x - x) <= two_to (e - prec F - 1).
   Proof.
     intros normal bound. pose proof (bpow_gt_0 radix2 (e - prec F - 1)) as room.
-    destruct (Req_dec x 0) as [->|nonzero]; [rewrite fl_0, Rminus_0_r, Rabs_R0; lra|].
-    destruct bound as [less|same].
-    - eapply Rle_trans; [apply error_le_half_ulp; typeclasses eauto|].
-      rewrite ulp_neq_0 by easy. replace (two_to (e - prec F - 1)) with (/ 2 * two_to (e - prec F)).
+    destruct (Req_dec x 0) as [->|nonzero]; [rewrite fl_0, Rminus_0_r, Rabs_R0; lra|]. destruct bound as [less|same].
+    - eapply Rle_trans; [apply error_le_half_ulp; typeclasses eauto|]. rewrite ulp_neq_0 by easy.
+      replace (two_to (e - prec F - 1)) with (/ 2 * two_to (e - prec F)).
       + apply Rmult_le_compat_l; [lra|]. apply bpow_le. unfold cexp, FLT_exp.
         pose proof (mag_le_bpow radix2 x e nonzero less). lia.
-      + replace (e - prec F - 1)%Z with (e - prec F + -1)%Z by ring. rewrite bpow_plus.
-        change (two_to (-1)) with (/ 2). ring.
+      + replace (e - prec F - 1)%Z with (e - prec F + -1)%Z by ring. rewrite bpow_plus. change (two_to (-1)) with (/ 2).
+        ring.
     - assert (number F x).
       { apply generic_format_abs_inv. rewrite same. apply generic_format_bpow. unfold FLT_exp. pose proof positive.
         lia. }
       rewrite fl_number by easy. unfold Rminus. rewrite Rplus_opp_r, Rabs_R0. lra.
   Qed.
 
-  Lemma number_of_integer m e : (Z.abs m < 2 ^ prec F)%Z -> (emin F <= e)%Z -> number F (IZR m * two_to e).
+  Lemma rounding_within x e : (emin F <= e)%Z -> Rabs x <= two_to e -> Rabs (fl x) <= two_to e.
   Proof.
-    intros few low. apply generic_format_FLT. now exists (Float radix2 m e).
+    intros low bound. apply abs_round_le_generic; try typeclasses eauto; [|easy].
+    apply generic_format_bpow. unfold FLT_exp. pose proof positive. lia.
   Qed.
+
+  Lemma error_of_sum x y : number F x -> number F y -> Rabs (fl (x + y) - (x + y)) <= unit_roundoff F * Rabs (x + y).
+  Proof.
+    intros hx hy. destruct (nearest_sum F positive (fun n => negb (Z.even n)) x y hx hy) as [d [bd eq]].
+    unfold fl. rewrite eq. replace ((x + y) * (1 + d) - (x + y)) with (d * (x + y)) by ring. rewrite Rabs_mult.
+    apply Rmult_le_compat_r; [apply Rabs_pos|easy].
+  Qed.
+
+  Lemma rounded_any x : exists d e,
+    Rabs d <= unit_roundoff F /\ Rabs e <= two_to (emin F - 1) /\ d * e = 0 /\ fl x = x * (1 + d) + e.
+  Proof.
+    destruct (nearest_any F positive (fun n => negb (Z.even n)) x) as [d [e [bd [be one]]]].
+    exists d, e. split; [easy|]. split; [|exact one]. eapply Rle_trans; [exact be|]. unfold smallest_subnormal, Z.sub.
+    rewrite bpow_plus. change (two_to (-(1))) with (/ 2). lra.
+  Qed.
+
+  Lemma error_of_rounding x : Rabs (fl x - x) <= unit_roundoff F * Rabs x + two_to (emin F - 1).
+  Proof.
+    destruct (rounded_any x) as [d [e [bd [be [_ ->]]]]]. replace (x * (1 + d) + e - x) with (d * x + e) by ring.
+    eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult.
+    apply Rplus_le_compat; [apply Rmult_le_compat_r; [apply Rabs_pos|]|]; easy.
+  Qed.
+
+  Lemma number_of_integer m e : (Z.abs m < 2 ^ prec F)%Z -> (emin F <= e)%Z -> number F (IZR m * two_to e).
+  Proof. intros few low. apply generic_format_FLT. now exists (Float radix2 m e). Qed.
 
   (** Numbers of size 2^e and more are multiples of 2^(e - p + 1). *)
   Lemma on_grid x e : number F x -> two_to e <= Rabs x -> exists m, x = IZR m * two_to (e - prec F + 1).
   Proof.
-    intros is_number large.
-    assert (exponent : (e - prec F + 1 <= cexp radix2 (FLT_exp (emin F) (prec F)) x)%Z).
+    intros is_number large. assert (exponent : (e - prec F + 1 <= cexp radix2 (FLT_exp (emin F) (prec F)) x)%Z).
     { unfold cexp, FLT_exp. pose proof (mag_ge_bpow radix2 x (e + 1)) as mag_bound.
       replace (e + 1 - 1)%Z with e in mag_bound by ring. specialize (mag_bound large). lia. }
-    unfold number, generic_format, F2R in is_number. cbn in is_number.
-    set (m := Ztrunc _) in is_number. set (c := cexp _ _ x) in *.
-    exists (m * 2 ^ (c - (e - prec F + 1)))%Z. rewrite mult_IZR, (IZR_Zpower radix2) by lia.
+    unfold number, generic_format, F2R in is_number. cbn in is_number. set (m := Ztrunc _) in is_number.
+    set (c := cexp _ _ x) in *. exists (m * 2 ^ (c - (e - prec F + 1)))%Z. rewrite mult_IZR, (IZR_Zpower radix2) by lia.
     rewrite Rmult_assoc, <- bpow_plus. rewrite is_number at 1. do 2 f_equal. ring.
   Qed.
 
@@ -99,8 +122,7 @@ Section Operations.
   Proof.
     intros n1 n2 [->| ->] product sum; pose proof (bpow_gt_0 radix2 (e1 - prec F - 1)).
     - pose proof (rounding_error (a * b + c) e2 n2 ltac:(lra)). lra.
-    - pose proof (rounding_error (a * b) e1 n1 product) as first.
-      assert (Rabs (fl (a * b) + c) <= two_to e2).
+    - pose proof (rounding_error (a * b) e1 n1 product) as first. assert (Rabs (fl (a * b) + c) <= two_to e2).
       { replace (fl (a * b) + c) with ((fl (a * b) - a * b) + (a * b + c)) by ring.
         eapply Rle_trans; [apply Rabs_triang|]. lra. }
       pose proof (rounding_error (fl (a * b) + c) e2 n2 ltac:(easy)) as second.
@@ -151,11 +173,11 @@ Section Operations.
   Proof.
     intros small. revert x. induction steps as [|[[c e1] e2] rest IH]; [easy|]. intros x holds computed.
     destruct rest as [|next rest].
-    - cbn in *. subst x. rewrite Rabs_right by lra. split; [lra|].
-      replace (c - (c + r * 0)) with 0 by ring. rewrite Rabs_R0. lra.
+    - cbn in *. subst x. rewrite Rabs_right by lra. split; [lra|]. replace (c - (c + r * 0)) with 0 by ring.
+      rewrite Rabs_R0. lra.
     - destruct holds as [holds [c0 [b1 [b2 [n1 n2]]]]]. destruct computed as [y [computed last]].
-      destruct (IH y holds computed) as [size err]. clear IH computed holds.
-      set (tl := next :: rest) in *. set (L := largest rho tl) in *. set (Er := error rho tl) in *.
+      destruct (IH y holds computed) as [size err]. clear IH computed holds. set (tl := next :: rest) in *.
+      set (L := largest rho tl) in *. set (Er := error rho tl) in *.
       set (Q := horner (map (fun s => fst (fst s)) tl) r) in *.
       assert (product : Rabs (y * r) <= rho * L) by (rewrite Rmult_comm; now apply product_within).
       assert (Rabs (y * r + c) <= c + rho * L).
@@ -163,8 +185,7 @@ Section Operations.
       pose proof (mul_add_error y r c x e1 e2 n1 n2 last ltac:(lra) ltac:(lra)) as rounded.
       change (largest rho ((c, e1, e2) :: tl)) with (c + rho * L + half_ulps (c, e1, e2)).
       change (error rho ((c, e1, e2) :: tl)) with (rho * Er + half_ulps (c, e1, e2)).
-      change (horner (map (fun s => fst (fst s)) ((c, e1, e2) :: tl)) r) with (c + r * Q).
-      cbn [half_ulps]. split.
+      change (horner (map (fun s => fst (fst s)) ((c, e1, e2) :: tl)) r) with (c + r * Q). cbn [half_ulps]. split.
       + replace x with ((x - (y * r + c)) + (y * r + c)) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra.
       + replace (x - (c + r * Q)) with ((x - (y * r + c)) + r * (y - Q)) by ring.
         eapply Rle_trans; [apply Rabs_triang|]. pose proof (product_within r (y - Q) rho Er small err). lra.

@@ -52,11 +52,10 @@ Lemma features_near at_ class : near 11 (point_features at_ class) (features (pl
 Proof.
   split; [easy|]. intros [|i] less; [apply exactly_near|].
   assert (found : entry_at (point_features at_ class) (S i) = (if Nat.eqb i class then 2 ^ 40 else 0, 0)%Z).
-  { do 10 (destruct i as [|i]; [reflexivity|]). lia. }
-  rewrite found. cbn [fst snd features]. rewrite place_zero. apply Req_le.
-  destruct (Nat.eqb i class).
-  - replace (place 40 (2 ^ 40)) with 1; [now rewrite Rminus_diag_eq, Rabs_R0|].
-    unfold place, Rdiv. rewrite Rinv_r; [easy|]. apply Rgt_not_eq, two_pos. lia.
+  { do 10 (destruct i as [|i]; [reflexivity|]). lia. } rewrite found. cbn [fst snd features]. rewrite place_zero.
+  apply Req_le. destruct (Nat.eqb i class).
+  - replace (place 40 (2 ^ 40)) with 1; [now rewrite Rminus_diag_eq, Rabs_R0|]. unfold place, Rdiv.
+    rewrite Rinv_r; [easy|]. apply Rgt_not_eq, two_pos. lia.
   - now rewrite place_zero, Rminus_diag_eq, Rabs_R0.
 Qed.
 
@@ -114,15 +113,14 @@ Lemma share_ends_hold m z low high :
   share_ends (Z.of_nat m) z = Some (low, high) ->
   place 40 low <= share m (place (40 + 40) z / sqrt (INR 128)) <= place 40 high.
 Proof.
-  unfold share_ends. assert (inside : encloses (share_interval (Z.of_nat m) z)
-    (share m (place (40 + 40) z / sqrt (INR 128)))).
+  unfold share_ends.
+  assert (inside : encloses (share_interval (Z.of_nat m) z) (share m (place (40 + 40) z / sqrt (INR 128)))).
   { unfold share, share_interval. pose proof (share_denominator m (place (40 + 40) z / sqrt (INR 128))) as positive.
     assert (root : encloses (I.sqrt sharp (whole 128)) (sqrt (INR 128))).
     { apply sqrt_encloses. rewrite INR_IZR_INZ. exact (whole_encloses 128). }
-    apply div_encloses; [lra | apply (whole_encloses 1)|].
-    apply add_encloses; [apply (whole_encloses 1)|]. apply mul_encloses; [rewrite INR_IZR_INZ; apply whole_encloses|].
-    apply exp_encloses, neg_encloses. apply div_encloses; [apply sqrt_lt_R0, lt_0_INR; lia | | exact root].
-    exact (point_encloses (z, (-80)%Z)). }
+    apply div_encloses; [lra | apply (whole_encloses 1)|]. apply add_encloses; [apply (whole_encloses 1)|].
+    apply mul_encloses; [rewrite INR_IZR_INZ; apply whole_encloses|]. apply exp_encloses, neg_encloses.
+    apply div_encloses; [apply sqrt_lt_R0, lt_0_INR; lia | | exact root]. exact (point_encloses (z, (-80)%Z)). }
   revert inside. generalize (share_interval (Z.of_nat m) z). intros i inside.
   destruct (bounds i) as [[l u]|] eqn:ends; [|discriminate]. intros [= <- <-].
   destruct (bounds_hold _ _ _ _ inside ends) as [below above_it]. split.

@@ -150,18 +150,17 @@ Proof.
   intros few (short_centre & nonneg & inside). unfold gelu_ball.
   destruct (gelu_each _ _) as [c|] eqn:each; [|discriminate]. intros [= <-].
   destruct (gelu_each_holds _ _ each) as [same close]. unfold holds. cbn [centre radius].
-  assert (nonneg' : (0 <= (radius b * 23 + 19) / 20)%Z) by (apply Z.div_pos; lia).
-  split; [lia|]. split; [lia|]. set (x := real_vector 14 (centre b)) in *.
-  eapply Rle_trans.
+  assert (nonneg' : (0 <= (radius b * 23 + 19) / 20)%Z) by (apply Z.div_pos; lia). split; [lia|]. split; [lia|].
+  set (x := real_vector 14 (centre b)) in *. eapply Rle_trans.
   { rewrite (norm_ext width _ (add (subtract (pointwise_gelu v) (pointwise_gelu x))
         (subtract (pointwise_gelu x) (real_vector 14 c))))
-      by (intros; unfold subtract, add; ring). apply norm_add. }
+      by (intros; unfold subtract, add; ring).
+    apply norm_add. }
   rewrite place_plus. apply Rplus_le_compat.
   - apply Rle_trans with (23 / 20 * norm width (subtract v x)).
     + rewrite <- (Rabs_pos_eq (23 / 20)), <- norm_scale by lra. unfold norm. apply sqrt_le_1_alt. unfold dot.
       apply sum_map_le. intros i _. apply Rsqr_le_abs_1. unfold subtract, scale, pointwise_gelu.
-      rewrite Rabs_mult, (Rabs_pos_eq (23 / 20)) by lra.
-      apply gelu_lipschitz.
+      rewrite Rabs_mult, (Rabs_pos_eq (23 / 20)) by lra. apply gelu_lipschitz.
     + apply Rle_trans with (23 / 20 * place 14 (radius b)); [lra|]. unfold place.
       assert (IZR (radius b) * 23 / 20 <= IZR ((radius b * 23 + 19) / 20)).
       { pose proof (Z.div_mod (radius b * 23 + 19) 20 ltac:(lia)) as division.

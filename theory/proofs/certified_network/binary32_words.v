@@ -59,29 +59,27 @@ Local Open Scope R_scope.
 Theorem word_is_binary32 w :
   (0 <= w < 2 ^ 32)%Z -> finite_word w = true -> B2R 24 128 (b32_of_bits w) = place 149 (word_units w).
 Proof.
-  intros range finite. unfold finite_word in finite. apply Z.ltb_lt in finite.
-  unfold b32_of_bits, binary_float_of_bits. rewrite B2R_FF2B.
-  unfold binary_float_of_bits_aux, split_bits.
-  change (w mod 2 ^ 23)%Z with (fraction_of w). change ((w / 2 ^ 23) mod 2 ^ 8)%Z with (exponent_of w).
-  change (2 ^ 23 * 2 ^ 8 <=? w)%Z with (2 ^ 31 <=? w)%Z. unfold word_units. cbv zeta.
-  assert (fraction : (0 <= fraction_of w < 2 ^ 23)%Z) by (apply Z.mod_pos_bound; lia).
+  intros range finite. unfold finite_word in finite. apply Z.ltb_lt in finite. unfold b32_of_bits, binary_float_of_bits.
+  rewrite B2R_FF2B. unfold binary_float_of_bits_aux, split_bits. change (w mod 2 ^ 23)%Z with (fraction_of w).
+  change ((w / 2 ^ 23) mod 2 ^ 8)%Z with (exponent_of w). change (2 ^ 23 * 2 ^ 8 <=? w)%Z with (2 ^ 31 <=? w)%Z.
+  unfold word_units. cbv zeta. assert (fraction : (0 <= fraction_of w < 2 ^ 23)%Z) by (apply Z.mod_pos_bound; lia).
   assert (exponent : (0 <= exponent_of w < 2 ^ 8)%Z) by (apply Z.mod_pos_bound; lia).
   assert (signed : forall s m e, (-149 <= e)%Z ->
     F2R (Defs.Float radix2 (cond_Zopp s (Zpos m)) e)
     = place 149 (if s then - (Zpos m * 2 ^ (e + 149)) else Zpos m * 2 ^ (e + 149))%Z).
   { intros s m e deep. unfold F2R, place. cbn [Defs.Fnum Defs.Fexp].
     replace (bpow radix2 e) with (IZR (2 ^ (e + 149)) / IZR (2 ^ 149)).
-    2: { rewrite !(IZR_Zpower radix2) by lia. rewrite bpow_plus. field. apply Rgt_not_eq, bpow_gt_0. }
+    2:{ rewrite !(IZR_Zpower radix2) by lia. rewrite bpow_plus. field. apply Rgt_not_eq, bpow_gt_0. }
     destruct s; cbn [cond_Zopp]; rewrite ?opp_IZR, mult_IZR, ?opp_IZR; unfold Rdiv; ring. }
   generalize dependent (fraction_of w). generalize dependent (exponent_of w). intros e small_e exponent m fraction.
-  generalize (2 ^ 31 <=? w)%Z. intros s.
-  change (SpecFloat.emin (23 + 1) (2 ^ (8 - 1))) with (-149)%Z.
+  generalize (2 ^ 31 <=? w)%Z. intros s. change (SpecFloat.emin (23 + 1) (2 ^ (8 - 1))) with (-149)%Z.
   destruct (Zeq_bool e 0) eqn:field.
   - apply Zeq_bool_eq in field. subst e. cbn [Z.eqb]. destruct m as [|m|m]; [| |lia]; cbn [FF2R].
     + destruct s; now rewrite place_zero.
     + rewrite signed by lia. change (2 ^ (-149 + 149))%Z with 1%Z. now rewrite Z.mul_1_r.
   - apply Zeq_bool_neq in field. rewrite (proj2 (Z.eqb_neq e 0) field).
-    destruct (Zeq_bool e (2 ^ 8 - 1)) eqn:last; [apply Zeq_bool_eq in last; change (2 ^ 8 - 1)%Z with 255%Z in last; lia|].
-    destruct (m + 2 ^ 23)%Z as [|p|p] eqn:sum; [lia| |lia]. cbn [FF2R].
-    rewrite signed by lia. now replace (e + -149 - 1 + 149)%Z with (e - 1)%Z by lia.
+    destruct (Zeq_bool e (2 ^ 8 - 1)) eqn:last;
+      [apply Zeq_bool_eq in last; change (2 ^ 8 - 1)%Z with 255%Z in last; lia|].
+    destruct (m + 2 ^ 23)%Z as [|p|p] eqn:sum; [lia| |lia]. cbn [FF2R]. rewrite signed by lia.
+    now replace (e + -149 - 1 + 149)%Z with (e - 1)%Z by lia.
 Qed.

@@ -45,9 +45,7 @@ Lemma place_zero bits : place bits 0 = 0.
 Proof. unfold place, Rdiv. ring. Qed.
 
 Lemma place_le bits a b : (0 <= bits)%Z -> (a <= b)%Z -> place bits a <= place bits b.
-Proof.
-  intros. apply Rmult_le_compat_r; [now apply Rlt_le, Rinv_0_lt_compat, two_pos | now apply IZR_le].
-Qed.
+Proof. intros. apply Rmult_le_compat_r; [now apply Rlt_le, Rinv_0_lt_compat, two_pos | now apply IZR_le]. Qed.
 
 Lemma place_nonneg bits a : (0 <= bits)%Z -> (0 <= a)%Z -> 0 <= place bits a.
 Proof. intros. rewrite <- (place_zero bits). now apply place_le. Qed.
@@ -68,10 +66,9 @@ Qed.
 Theorem nearest_error p s z :
   (0 <= p)%Z -> (0 < s)%Z -> Rabs (place (p + s) z - place p (nearest s z)) <= / 2 / IZR (2 ^ p).
 Proof.
-  intros. pose proof (nearest_between s z ltac:(easy)) as [low high].
-  rewrite <- (place_shift p s (nearest s z)) by lia. rewrite <- place_minus. unfold place.
-  unfold Rdiv. rewrite Rabs_mult, (Rabs_pos_eq (/ IZR (2 ^ (p + s))))
-    by (apply Rlt_le, Rinv_0_lt_compat, two_pos; lia).
+  intros. pose proof (nearest_between s z ltac:(easy)) as [low high]. rewrite <- (place_shift p s (nearest s z)) by lia.
+  rewrite <- place_minus. unfold place. unfold Rdiv.
+  rewrite Rabs_mult, (Rabs_pos_eq (/ IZR (2 ^ (p + s)))) by (apply Rlt_le, Rinv_0_lt_compat, two_pos; lia).
   rewrite Z.pow_add_r, mult_IZR by lia. pose proof (two_pos p ltac:(easy)). pose proof (two_pos s ltac:(lia)).
   replace (/ 2 * / IZR (2 ^ p)) with (/ 2 * IZR (2 ^ s) * / (IZR (2 ^ p) * IZR (2 ^ s))) by (field; lra).
   apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat, Rmult_lt_0_compat; easy|].
@@ -120,8 +117,7 @@ Proof.
   - destruct n as [|n]; [cbn in short; lia|]. cbn [length] in short. unfold dot. rewrite sum_seq_shift.
     destruct y as [|b y].
     + cbn [dot_product]. rewrite place_zero. unfold real_vector at 2, entry. cbn [nth].
-      rewrite place_zero, Rmult_0_r, Rplus_0_l.
-      rewrite (sum_map_ext _ (fun _ => 0)); [rewrite sum_map_const; ring|].
+      rewrite place_zero, Rmult_0_r, Rplus_0_l. rewrite (sum_map_ext _ (fun _ => 0)); [rewrite sum_map_const; ring|].
       intros i _. unfold real_vector, entry. cbn [nth]. rewrite place_zero. ring.
     + cbn [dot_product]. rewrite place_plus, place_mult, <- (IH y n) by (easy || lia). reflexivity.
 Qed.
@@ -147,8 +143,7 @@ Qed.
 
 Lemma sqrt_place p z : (0 <= p)%Z -> (0 <= z)%Z -> sqrt (place (p + p) z) <= place p (Z.sqrt_up z).
 Proof.
-  intros. pose proof (Z.sqrt_up_nonneg z).
-  rewrite <- (sqrt_Rsqr (place p (Z.sqrt_up z))) by now apply place_nonneg.
+  intros. pose proof (Z.sqrt_up_nonneg z). rewrite <- (sqrt_Rsqr (place p (Z.sqrt_up z))) by now apply place_nonneg.
   apply sqrt_le_1_alt. unfold Rsqr. rewrite <- place_mult by easy. apply place_le; [lia|]. now apply root_above.
 Qed.
 

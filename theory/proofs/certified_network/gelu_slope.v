@@ -90,21 +90,18 @@ Proof.
 Qed.
 
 Lemma logistic_opp v : logistic (- v) = 1 - logistic v.
-Proof.
-  unfold logistic. rewrite Ropp_involutive, exp_Ropp. pose proof (exp_pos v). field. lra.
-Qed.
+Proof. unfold logistic. rewrite Ropp_involutive, exp_Ropp. pose proof (exp_pos v). field. lra. Qed.
 
 (** v s (1 - s) <= v e^(-v) <= v / (e^(v/2) v/2) for v > 0. *)
 Lemma far_share v : 10 <= v -> 3 * v * (logistic v * (1 - logistic v)) <= 3 / 20.
 Proof.
-  intros far. pose proof (logistic_between v) as between.
-  assert (tail : 1 - logistic v <= exp (- v)).
+  intros far. pose proof (logistic_between v) as between. assert (tail : 1 - logistic v <= exp (- v)).
   { unfold logistic. pose proof (exp_pos (- v)). apply Rmult_le_reg_r with (1 + exp (- v)); [lra|].
     rewrite Rmult_minus_distr_r, Rinv_l by lra. nra. }
   assert (root : exp (- v) <= / 148 * / (v / 2)).
   { replace (- v) with (- (v / 2) + - (v / 2)) by field. rewrite exp_plus, !exp_Ropp.
     apply Rmult_le_compat; try (apply Rlt_le, Rinv_0_lt_compat, exp_pos); apply Rinv_le_contravar; try lra.
-    - apply Rle_trans with (exp 5); [enclose | apply softmax.exp_le; lra].
+    - apply Rle_trans with (exp 5); [enclose | apply monotone.exp_le; lra].
     - pose proof (exp_ineq1_le (v / 2)). lra. }
   apply Rle_trans with (3 * v * (1 * (/ 148 * / (v / 2)))).
   - apply Rmult_le_compat_l; [lra|]. apply Rmult_le_compat; lra.
@@ -129,11 +126,10 @@ Lemma far_slope x : 4 <= x -> Rabs (gelu_slope x) <= 23 / 20.
 Proof.
   intros far. pose proof (exponent_far x far). pose proof (exponent_grows x ltac:(lra)) as [low high].
   pose proof (far_share (gelu_exponent x) ltac:(easy)) as share. unfold gelu_slope. cbv zeta.
-  set (s := logistic (gelu_exponent x)) in *. pose proof (logistic_between (gelu_exponent x)) as between. fold s in between.
-  assert (0 <= s * (1 - s)) by nra.
-  assert (0 <= x * exponent_slope x * (s * (1 - s)) <= 3 / 20).
-  { split; [now apply Rmult_le_pos|]. eapply Rle_trans; [|exact share]. now apply Rmult_le_compat_r. }
-  apply Rabs_le. lra.
+  set (s := logistic (gelu_exponent x)) in *. pose proof (logistic_between (gelu_exponent x)) as between.
+  fold s in between. assert (0 <= s * (1 - s)) by nra. assert (0 <= x * exponent_slope x * (s * (1 - s)) <= 3 / 20).
+  { split; [now apply Rmult_le_pos|]. eapply Rle_trans; [|exact share]. now apply Rmult_le_compat_r. } apply Rabs_le.
+  lra.
 Qed.
 
 (** gelu x - gelu (-x) = x. *)
@@ -154,9 +150,8 @@ Qed.
 Lemma slope_bounded x : Rabs (gelu_slope x) <= 23 / 20.
 Proof.
   destruct (Rle_dec x (-4)) as [below | above].
-  - replace x with (- (- x)) by ring. rewrite slope_mirrored.
-    pose proof (far_slope (- x) ltac:(lra)) as small. pose proof (far_slope_positive (- x) ltac:(lra)).
-    apply Rabs_le_between in small. apply Rabs_le. lra.
+  - replace x with (- (- x)) by ring. rewrite slope_mirrored. pose proof (far_slope (- x) ltac:(lra)) as small.
+    pose proof (far_slope_positive (- x) ltac:(lra)). apply Rabs_le_between in small. apply Rabs_le. lra.
   - destruct (Rle_dec 4 x); [now apply far_slope | apply middle_slope; lra].
 Qed.
 
@@ -185,10 +180,8 @@ Proof.
   { apply (slope_from_derivative gelu_slope gelu_bend (-4) 4); try lra.
     - intros. apply slope_derivative.
     - intros. now apply middle_bend. }
-  replace (gelu x - (gelu a + (gelu (a + h) - gelu a) * ((x - a) / h)))
-    with ((gelu_slope t - gelu_slope t') * (x - a)).
-  2: { replace (gelu x) with (gelu a + gelu_slope t * (x - a)) by lra. rewrite whole. field. lra. }
-  rewrite Rabs_mult, (Rabs_pos_eq (x - a)) by lra.
-  assert (Rabs (t - t') <= h) by (apply Rabs_le; lra).
+  replace (gelu x - (gelu a + (gelu (a + h) - gelu a) * ((x - a) / h))) with ((gelu_slope t - gelu_slope t') * (x - a)).
+  2:{ replace (gelu x) with (gelu a + gelu_slope t * (x - a)) by lra. rewrite whole. field. lra. }
+  rewrite Rabs_mult, (Rabs_pos_eq (x - a)) by lra. assert (Rabs (t - t') <= h) by (apply Rabs_le; lra).
   pose proof (Rabs_pos (t - t')). pose proof (Rabs_pos (gelu_slope t - gelu_slope t')). nra.
 Qed.

@@ -138,22 +138,20 @@ Proof.
   intros less. unfold counted. rewrite map_map.
   rewrite (nth_indep _ none (f (Z.of_nat 0))) by now rewrite map_length, seq_length.
   transitivity ((fun k => f (Z.of_nat k)) (nth i (seq 0 n) 0%nat)).
-  { exact (map_nth (fun k => f (Z.of_nat k)) (seq 0 n) 0%nat i). }
-  cbv beta. now rewrite seq_nth.
+  { exact (map_nth (fun k => f (Z.of_nat k)) (seq 0 n) 0%nat i). } cbv beta. now rewrite seq_nth.
 Qed.
 
 Lemma looked_up_holds i j g :
   (0 <= i)%Z -> (0 <= j)%Z -> looked_up (make_source tt) i j = Some g ->
   place 14 g <= gelu (place 14 (table_entry i j)) <= place 14 (g + 2).
 Proof.
-  intros nonneg nonneg' found. apply gelu_point_holds. rewrite <- found.
-  unfold looked_up in *. cbn [table make_source] in *. unfold gelu_table in *.
-  destruct (Nat.lt_ge_cases (Z.to_nat i) 32) as [less | more].
-  2: { rewrite (nth_overflow (map _ (counted 32))) in found by (rewrite map_length, length_counted; exact more).
-       destruct (Z.to_nat j); discriminate. }
+  intros nonneg nonneg' found. apply gelu_point_holds. rewrite <- found. unfold looked_up in *.
+  cbn [table make_source] in *. unfold gelu_table in *. destruct (Nat.lt_ge_cases (Z.to_nat i) 32) as [less | more].
+  2:{ rewrite (nth_overflow (map _ (counted 32))) in found by (rewrite map_length, length_counted; exact more).
+      destruct (Z.to_nat j); discriminate. }
   rewrite nth_counted in * by exact less. rewrite Z2Nat.id in * by easy.
   destruct (Nat.lt_ge_cases (Z.to_nat j) 33) as [less' | more'].
-  2: { rewrite nth_overflow in found by (rewrite map_length, length_counted; exact more'). discriminate. }
+  2:{ rewrite nth_overflow in found by (rewrite map_length, length_counted; exact more'). discriminate. }
   rewrite nth_counted by exact less'. now rewrite Z2Nat.id.
 Qed.
 
@@ -164,30 +162,25 @@ Lemma chord_holds a b z t start :
   place 14 b <= gelu (place 14 (start + 128)) <= place 14 (b + 2) ->
   Rabs (gelu (place 14 z) - place 14 (a + Z.shiftr ((b - a) * t) 7)) <= place 14 5.
 Proof.
-  intros -> [t_low t_high] low high in_a in_b.
-  assert (unit : forall y, place 14 y = IZR y / 16384) by reflexivity.
+  intros -> [t_low t_high] low high in_a in_b. assert (unit : forall y, place 14 y = IZR y / 16384) by reflexivity.
   pose proof (gelu_chord (place 14 start) (/ 128) (place 14 (start + t))) as chord.
   assert (step : place 14 start + / 128 = place 14 (start + 128)) by (rewrite !unit, plus_IZR; field).
-  rewrite step in chord.
-  apply IZR_le in t_low. apply IZR_lt in t_high. apply IZR_le in low, high. rewrite plus_IZR in high.
-  specialize (chord ltac:(lra)). rewrite !unit, !plus_IZR in chord. specialize (chord ltac:(lra) ltac:(lra) ltac:(lra)).
-  rewrite <- !plus_IZR, <- !unit in chord.
+  rewrite step in chord. apply IZR_le in t_low. apply IZR_lt in t_high. apply IZR_le in low, high.
+  rewrite plus_IZR in high. specialize (chord ltac:(lra)). rewrite !unit, !plus_IZR in chord.
+  specialize (chord ltac:(lra) ltac:(lra) ltac:(lra)). rewrite <- !plus_IZR, <- !unit in chord.
   assert (floored : IZR ((b - a) * t) / 128 - 1 <= IZR (Z.shiftr ((b - a) * t) 7) <= IZR ((b - a) * t) / 128).
   { rewrite Z.shiftr_div_pow2 by lia. change (2 ^ 7)%Z with 128%Z.
     pose proof (Z.div_mod ((b - a) * t) 128 ltac:(lia)) as division.
-    pose proof (Z.mod_pos_bound ((b - a) * t) 128 ltac:(lia)) as rest.
-    set (q := ((b - a) * t / 128)%Z) in *. set (r := (((b - a) * t) mod 128)%Z) in *. rewrite division.
-    destruct rest as [r_low r_high]. apply IZR_le in r_low. apply IZR_lt in r_high. rewrite plus_IZR, mult_IZR. lra. }
-  rewrite mult_IZR, minus_IZR in floored.
-  set (g := gelu (place 14 (start + t))) in *. set (ga := gelu (place 14 start)) in *.
-  set (gb := gelu (place 14 (start + 128))) in *.
-  rewrite !unit, !plus_IZR in *.
+    pose proof (Z.mod_pos_bound ((b - a) * t) 128 ltac:(lia)) as rest. set (q := ((b - a) * t / 128)%Z) in *.
+    set (r := (((b - a) * t) mod 128)%Z) in *. rewrite division. destruct rest as [r_low r_high].
+    apply IZR_le in r_low. apply IZR_lt in r_high. rewrite plus_IZR, mult_IZR. lra. }
+  rewrite mult_IZR, minus_IZR in floored. set (g := gelu (place 14 (start + t))) in *.
+  set (ga := gelu (place 14 start)) in *. set (gb := gelu (place 14 (start + 128))) in *. rewrite !unit, !plus_IZR in *.
   replace ((IZR start + IZR t) / 16384 - IZR start / 16384) with (IZR t / 16384) in chord by field.
-  replace (IZR t / 16384 / / 128) with (IZR t / 128) in chord by field.
-  set (share := IZR t / 128) in *. assert (0 <= share <= 1) by (unfold share; lra).
+  replace (IZR t / 16384 / / 128) with (IZR t / 128) in chord by field. set (share := IZR t / 128) in *.
+  assert (0 <= share <= 1) by (unfold share; lra).
   replace ((IZR b - IZR a) * IZR t / 128) with ((IZR b - IZR a) * share) in floored by (unfold share; field).
-  apply Rabs_le_between in chord. apply Rabs_le.
-  set (s := IZR (Z.shiftr ((b - a) * t) 7)) in *.
+  apply Rabs_le_between in chord. apply Rabs_le. set (s := IZR (Z.shiftr ((b - a) * t) 7)) in *.
   assert (mix : 0 <= (ga + (gb - ga) * share) - (IZR a / 16384 + (IZR b / 16384 - IZR a / 16384) * share)
                 <= 2 / 16384) by nra.
   lra.
@@ -196,23 +189,19 @@ Qed.
 Theorem gelu_fixed_holds z g :
   gelu_fixed (make_source tt) z = Some g -> Rabs (gelu (place 14 z) - place 14 g) <= place 14 5.
 Proof.
-  unfold gelu_fixed. set (k := (z + 65536)%Z).
-  destruct (Z.leb_spec 0 k); destruct (Z.ltb_spec k 131072); cbn [andb].
+  unfold gelu_fixed. set (k := (z + 65536)%Z). destruct (Z.leb_spec 0 k); destruct (Z.ltb_spec k 131072); cbn [andb].
   2-4: intros found; apply gelu_point_holds in found; rewrite place_plus in found;
     assert (place 14 5 = place 14 2 + place 14 3) by (rewrite <- place_plus; reflexivity);
     pose proof (place_nonneg 14 3 ltac:(lia) ltac:(lia)); pose proof (place_nonneg 14 2 ltac:(lia) ltac:(lia));
     apply Rabs_le; lra.
-  cbv zeta.
-  rewrite Z.shiftr_div_pow2, (Z.shiftr_div_pow2 k 7) by lia.
-  change 31%Z with (Z.ones 5). change 127%Z with (Z.ones 7). rewrite !Z.land_ones by lia.
-  change (2 ^ 12)%Z with 4096%Z. change (2 ^ 7)%Z with 128%Z. change (2 ^ 5)%Z with 32%Z.
-  set (i := (k / 4096)%Z). set (j := ((k / 128) mod 32)%Z). set (t := (k mod 128)%Z).
+  cbv zeta. rewrite Z.shiftr_div_pow2, (Z.shiftr_div_pow2 k 7) by lia. change 31%Z with (Z.ones 5).
+  change 127%Z with (Z.ones 7). rewrite !Z.land_ones by lia. change (2 ^ 12)%Z with 4096%Z. change (2 ^ 7)%Z with 128%Z.
+  change (2 ^ 5)%Z with 32%Z. set (i := (k / 4096)%Z). set (j := ((k / 128) mod 32)%Z). set (t := (k mod 128)%Z).
   assert (parts : (k = 4096 * i + 128 * j + t)%Z).
   { unfold i, j, t. pose proof (Z.div_mod k 128 ltac:(lia)). pose proof (Z.div_mod (k / 128) 32 ltac:(lia)).
     rewrite Z.div_div in H2 by lia. change (128 * 32)%Z with 4096%Z in H2. lia. }
   assert (0 <= i < 32)%Z by (unfold i; split; [apply Z.div_pos; lia | apply Z.div_lt_upper_bound; lia]).
-  assert (0 <= j < 32)%Z by (apply Z.mod_pos_bound; lia).
-  assert (0 <= t < 128)%Z by (apply Z.mod_pos_bound; lia).
+  assert (0 <= j < 32)%Z by (apply Z.mod_pos_bound; lia). assert (0 <= t < 128)%Z by (apply Z.mod_pos_bound; lia).
   destruct (looked_up _ i j) as [a|] eqn:at_a; [|discriminate].
   destruct (looked_up _ i (j + 1)) as [b|] eqn:at_b; [|discriminate]. intros [= <-].
   apply looked_up_holds in at_a; [|lia|lia]. apply looked_up_holds in at_b; [|lia|lia].

@@ -70,9 +70,7 @@ Proof. unfold rounded. rewrite row_of_map by easy. now rewrite entry_map. Qed.
 Definition half_unit : R := / 2 / IZR (2 ^ 16).
 
 Lemma rounded_close rows i j : Rabs (real_matrix 149 rows i j - real_matrix 16 (rounded rows) i j) <= half_unit.
-Proof.
-  unfold real_matrix, real_vector. rewrite entry_rounded. apply (nearest_error 16 133); lia.
-Qed.
+Proof. unfold real_matrix, real_vector. rewrite entry_rounded. apply (nearest_error 16 133); lia. Qed.
 
 Definition rounding_share : Z := 64.
 
@@ -116,9 +114,7 @@ Proof. unfold row_of. now rewrite <- (map_map (fun i => nth i rows []) f), rows_
 
 Lemma sum_of_places bits (f : list Z -> Z) rows :
   sum (map (fun r => place bits (f r)) rows) = place bits (fold_right (fun r total => (f r + total)%Z) 0%Z rows).
-Proof.
-  induction rows as [|row rows IH]; cbn; [now rewrite place_zero|]. rewrite place_plus, <- IH. reflexivity.
-Qed.
+Proof. induction rows as [|row rows IH]; cbn; [now rewrite place_zero|]. rewrite place_plus, <- IH. reflexivity. Qed.
 
 Definition short (columns : nat) (rows : list (list Z)) : Prop := forall row, In row rows -> (length row <= columns)%nat.
 
@@ -220,16 +216,15 @@ Proof.
   apply operator_bound_weaken with (2 := frobenius_bounds _ _ _). unfold frobenius.
   rewrite (sum_map_ext _ (fun i => place (32 + 32)
     (fold_right (fun o total => (square_of_pair (row_of rows i) o + total)%Z) 0%Z rows))).
-  2: { intros i _. rewrite <- sum_of_places, <- sum_over_rows. apply sum_map_ext. intros j _.
-       unfold square_of_pair. rewrite place_mult by lia.
-       assert (same : product columns (real_matrix 16 rows) (transpose (real_matrix 16 rows)) i j
-                      = place 32 (dot_product (row_of rows i) (row_of rows j))).
-       { apply (dot_of_integers 16 16); [lia | lia | now apply short_row]. }
-       now rewrite same. }
+  2:{ intros i _. rewrite <- sum_of_places, <- sum_over_rows. apply sum_map_ext. intros j _. unfold square_of_pair.
+      rewrite place_mult by lia.
+      assert (same : product columns (real_matrix 16 rows) (transpose (real_matrix 16 rows)) i j
+                     = place 32 (dot_product (row_of rows i) (row_of rows j))).
+      { apply (dot_of_integers 16 16); [lia | lia | now apply short_row]. } now rewrite same. }
   rewrite (sum_over_rows (fun row => place (32 + 32)
     (fold_right (fun o total => (square_of_pair row o + total)%Z) 0%Z rows))), sum_of_places, <- gram_square_of_all.
-  eapply Rle_trans; [apply sqrt_place; [lia | apply gram_square_nonneg]|].
-  rewrite <- place_mult by lia. apply place_le; [lia|]. apply root_above. apply Z.sqrt_up_nonneg.
+  eapply Rle_trans; [apply sqrt_place; [lia | apply gram_square_nonneg]|]. rewrite <- place_mult by lia.
+  apply place_le; [lia|]. apply root_above. apply Z.sqrt_up_nonneg.
 Qed.
 
 (** ** K^T Q *)

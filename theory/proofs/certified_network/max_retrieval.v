@@ -131,9 +131,8 @@ Definition unit_covered (cells : list cell) : bool := (16384 <=? covered_to (-1)
 Lemma unit_is_covered cells t : unit_covered cells = true -> 0 <= t <= 1 -> exists c, In c cells /\ in_cell t c.
 Proof.
   unfold unit_covered. intros all [low high]. apply Z.leb_le in all. apply (covered cells (-1)).
-  split; [unfold place; change (IZR (2 ^ 14)) with 16384; lra|].
-  eapply Rle_trans; [exact high|]. eapply Rle_trans; [|now apply place_le, all].
-  unfold place. change (IZR (2 ^ 14)) with 16384. lra.
+  split; [unfold place; change (IZR (2 ^ 14)) with 16384; lra|]. eapply Rle_trans; [exact high|].
+  eapply Rle_trans; [|now apply place_le, all]. unfold place. change (IZR (2 ^ 14)) with 16384. lra.
 Qed.
 
 (** ** The query's branch *)
@@ -181,15 +180,13 @@ Proof.
   unfold real_vector at 2 4. rewrite entry_class_bias, place_plus by easy.
   assert (column : dot 1 (real_vector 149 (row_of (weights (class_layer l c)) i)) (fun _ => rho)
                    = place 149 (entry (row_of (weights l) i) 0) * rho).
-  { unfold dot, real_vector. cbn [seq map weights class_layer]. unfold sum. cbn [fold_right].
-    rewrite Rplus_0_r. f_equal. f_equal. unfold row_of.
-    destruct (Nat.lt_ge_cases i (length (weights l))) as [inside | beyond].
+  { unfold dot, real_vector. cbn [seq map weights class_layer]. unfold sum. cbn [fold_right]. rewrite Rplus_0_r.
+    f_equal. f_equal. unfold row_of. destruct (Nat.lt_ge_cases i (length (weights l))) as [inside | beyond].
     - rewrite (nth_indep _ [] ((fun row => [entry row 0]) [])) by now rewrite map_length.
       now rewrite (map_nth (fun row => [entry row 0])).
     - rewrite !nth_overflow by (rewrite ?map_length; lia). reflexivity. }
-  rewrite column. generalize (row_of (weights l) i). intros row.
-  unfold dot, sum, real_vector, features. cbn [seq map fold_right fst snd].
-  do 10 (destruct c as [|c]; [cbn [Nat.eqb]; ring|]). lia.
+  rewrite column. generalize (row_of (weights l) i). intros row. unfold dot, sum, real_vector, features.
+  cbn [seq map fold_right fst snd]. do 10 (destruct c as [|c]; [cbn [Nat.eqb]; ring|]). lia.
 Qed.
 
 Lemma class_layer_sized l c : sized l 11 = true -> sized (class_layer l c) 1 = true.
@@ -240,25 +237,22 @@ Theorem item_covered N cells balls x :
   sized (item_1 N) 11 = true -> sized (item_2 N) 128 = true -> item_balls (make_source tt) N cells = Some balls ->
   admissible x -> exists b, In b balls /\ holds 128 b (encode_item N x).
 Proof.
-  intros shape shape' found [inside class]. destruct x as [rho c]. cbn [fst snd] in *.
-  unfold item_balls in found. cbv zeta in found. destruct (Nat.eqb_spec (length cells) 10) as [ten|]; [|discriminate].
+  intros shape shape' found [inside class]. destruct x as [rho c]. cbn [fst snd] in *. unfold item_balls in found.
+  cbv zeta in found. destruct (Nat.eqb_spec (length cells) 10) as [ten|]; [|discriminate].
   destruct (each _ (combine _ _)) as [all|] eqn:classes; [|discriminate]. injection found as <-.
   assert (listed : In (c, nth c cells []) (combine (seq 0 10) cells)).
   { replace (c, nth c cells []) with (nth c (combine (seq 0 10) cells) (0%nat, []))
       by (rewrite combine_nth by (rewrite seq_length; easy); now rewrite seq_nth).
     apply nth_In. rewrite combine_length, seq_length. lia. }
-  destruct (each_holds _ _ _ _ classes listed) as [own [made inown]].
-  unfold class_balls in made. cbv zeta in made. cbn [fst snd] in made.
-  destruct (unit_covered (nth c cells [])) eqn:all_covered; [|discriminate].
+  destruct (each_holds _ _ _ _ classes listed) as [own [made inown]]. unfold class_balls in made. cbv zeta in made.
+  cbn [fst snd] in made. destruct (unit_covered (nth c cells [])) eqn:all_covered; [|discriminate].
   destruct (unit_is_covered _ rho all_covered inside) as [k [ink near]].
-  destruct (each_holds _ _ _ _ made ink) as [b [ball_of_cell inb]].
-  exists b. split; [apply in_concat; now exists own|].
+  destruct (each_holds _ _ _ _ made ink) as [b [ball_of_cell inb]]. exists b. split; [apply in_concat; now exists own|].
   unfold item_ball in ball_of_cell. destruct (gelu_ball _ (dense _ _ (cell_ball k))) as [g|] eqn:first; [|discriminate].
   unfold encode_item. eapply gelu_holds; [lia | | exact ball_of_cell]. apply sharp_layer_holds; [easy|].
-  eapply gelu_holds; [lia | | exact first].
-  destruct (sized_holds _ _ shape) as [rows (_ & same & _)].
+  eapply gelu_holds; [lia | | exact first]. destruct (sized_holds _ _ shape) as [rows (_ & same & _)].
   pose proof (layer_holds (class_layer (item_1 N) c) 1 (cell_ball k) (fun _ => rho)
                 (class_layer_sized _ c shape) (cell_holds k rho near)) as (fits & nonneg & close).
-  split; [easy|]. split; [easy|]. eapply Rle_trans; [|exact close]. apply Req_le, norm_ext. intros i _.
-  unfold subtract. now rewrite class_layer_applies.
+  split; [easy|]. split; [easy|]. eapply Rle_trans; [|exact close]. apply Req_le, norm_ext. intros i _. unfold subtract.
+  now rewrite class_layer_applies.
 Qed.

@@ -53,10 +53,9 @@ Section Network.
 
   Lemma one_right_class items c d : right_class items c -> right_class items d -> c = d.
   Proof.
-    intros [x [inx [<- best]]] [x' [inx' [<- best']]].
-    destruct (Req_dec (fst x) (fst x')) as [same | other].
-    - destruct (Nat.eq_dec (snd x) (snd x')) as [|differ]; [easy|].
-      specialize (best x' inx' ltac:(intros ->; easy)). lra.
+    intros [x [inx [<- best]]] [x' [inx' [<- best']]]. destruct (Req_dec (fst x) (fst x')) as [same | other].
+    - destruct (Nat.eq_dec (snd x) (snd x')) as [|differ]; [easy|]. specialize (best x' inx' ltac:(intros ->; easy)).
+      lra.
     - specialize (best x' inx' ltac:(intros ->; easy)). specialize (best' x inx ltac:(intros ->; easy)). lra.
   Qed.
 
@@ -88,9 +87,8 @@ Section Network.
   Proof.
     intros more [above_low below_high]. unfold share, Rdiv. rewrite !Rmult_1_l.
     assert (exp (- difference) <= exp (- low)) by (apply exp_le; lra).
-    assert (exp (- high) <= exp (- difference)) by (apply exp_le; lra).
-    apply le_INR in more. pose proof (pos_INR k). pose proof (exp_pos (- high)).
-    pose proof (share_denominator m difference). pose proof (share_denominator k high).
+    assert (exp (- high) <= exp (- difference)) by (apply exp_le; lra). apply le_INR in more. pose proof (pos_INR k).
+    pose proof (exp_pos (- high)). pose proof (share_denominator m difference). pose proof (share_denominator k high).
     split; apply Rinv_le_contravar; try lra; try nra.
   Qed.
 
@@ -101,18 +99,16 @@ Section Network.
     let alpha := share m (logit_of a - logit_of b) in
     attended (a :: repeat b m) c = alpha * value_of a c + (1 - alpha) * value_of b c.
   Proof.
-    intros alpha. unfold attended. rewrite logits_are. unfold softmax.
-    set (row := map logit_of (a :: repeat b m)).
+    intros alpha. unfold attended. rewrite logits_are. unfold softmax. set (row := map logit_of (a :: repeat b m)).
     assert (copies : row = logit_of a :: repeat (logit_of b) m) by (unfold row; cbn [map]; now rewrite map_repeat).
     assert (total : partition_function row = exp (logit_of a) + INR m * exp (logit_of b)).
     { rewrite copies. unfold partition_function. cbn [map]. now rewrite map_repeat, <- sum_repeat. }
     rewrite copies at 2. cbn [map combine]. rewrite map_repeat, combined_copies. cbn [map]. rewrite map_repeat.
-    unfold sum. cbn [fold_right].
-    match goal with |- context [fold_right Rplus 0 ?rest] => fold (sum rest) end. rewrite sum_repeat.
-    cbn [fst snd]. unfold coefficient. rewrite total.
-    pose proof (exp_pos (logit_of a)). pose proof (exp_pos (logit_of b)). pose proof (pos_INR m).
-    unfold alpha, share. replace (- (logit_of a - logit_of b)) with (logit_of b + - logit_of a) by ring.
-    rewrite exp_plus, exp_Ropp. field. split; nra.
+    unfold sum. cbn [fold_right]. match goal with |- context [fold_right Rplus 0 ?rest] => fold (sum rest) end.
+    rewrite sum_repeat. cbn [fst snd]. unfold coefficient. rewrite total. pose proof (exp_pos (logit_of a)).
+    pose proof (exp_pos (logit_of b)). pose proof (pos_INR m). unfold alpha, share.
+    replace (- (logit_of a - logit_of b)) with (logit_of b + - logit_of a) by ring. rewrite exp_plus, exp_Ropp. field.
+    split; nra.
   Qed.
 End Network.
 

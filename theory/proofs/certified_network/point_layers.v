@@ -59,14 +59,12 @@ Proof.
   assert (one : / 2 / IZR (2 ^ 16) <= place 16 1).
   { unfold place, Rdiv. apply Rmult_le_compat_r; [|lra]. apply Rlt_le, Rinv_0_lt_compat, two_pos. lia. }
   unfold coarse_size. rewrite place_plus, place_abs by lia.
-  replace (place 149 z) with (place 16 (nearest 133 z) + (place 149 z - place 16 (nearest 133 z))) by ring.
-  eapply Rle_trans; [apply Rabs_triang|]. lra.
+  replace (place 149 z) with (place 16 (nearest 133 z) + (place 149 z - place 16 (nearest 133 z))) by ring. triangle.
+  lra.
 Qed.
 
 Lemma entry_mapped f w i : (i < length w)%nat -> entry (map f w) i = f (entry w i).
-Proof.
-  intros less. unfold entry. rewrite (nth_indep _ 0%Z (f 0%Z)) by now rewrite map_length. apply map_nth.
-Qed.
+Proof. intros less. unfold entry. rewrite (nth_indep _ 0%Z (f 0%Z)) by now rewrite map_length. apply map_nth. Qed.
 
 Lemma entry_beyond w i : (length w <= i)%nat -> entry w i = 0%Z.
 Proof. apply nth_overflow. Qed.
@@ -77,22 +75,22 @@ Lemma dot_near n w e v :
   Rabs (dot n (real_vector 149 w) v - place (64 + 40) (dot_product (map fine_weight w) (centres e)))
   <= place (16 + 40) (dot_product (map coarse_size w) (radii e)) + place (64 + 40) (sizes (centres e)).
 Proof.
-  intros [many close] short. assert (length (centres e) = n) by (unfold centres; now rewrite map_length).
-  unfold sizes. rewrite <- !dot_of_integers with (n := n) by (rewrite ?map_length; lia).
-  set (c := real_vector 40 (centres e)). set (W' := real_vector 64 (map fine_weight w)).
+  intros [many close] short. assert (length (centres e) = n) by (unfold centres; now rewrite map_length). unfold sizes.
+  rewrite <- !dot_of_integers with (n := n) by (rewrite ?map_length; lia). set (c := real_vector 40 (centres e)).
+  set (W' := real_vector 64 (map fine_weight w)).
   replace (dot n (real_vector 149 w) v - dot n W' c)
     with (dot n (real_vector 149 w) (subtract v c) + dot n (subtract (real_vector 149 w) W') c)
     by (rewrite dot_subtract_r, dot_subtract_l; ring).
-  eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; (eapply Rle_trans; [apply dot_abs|]);
-    apply sum_map_le; intros i ini; apply in_seq in ini.
+  triangle.
+  apply Rplus_le_compat; (eapply Rle_trans; [apply dot_abs|]); apply sum_map_le; intros i ini; apply in_seq in ini.
   - apply Rmult_le_compat; try apply Rabs_pos.
     + unfold real_vector. destruct (Nat.lt_ge_cases i (length w)) as [inside | beyond].
       * rewrite entry_mapped by easy. apply coarse_size_above.
       * rewrite !entry_beyond by (rewrite ?map_length; easy). rewrite !place_zero, Rabs_R0. apply Rle_refl.
     + unfold subtract, c, real_vector. rewrite entry_centres, entry_radii. apply close. lia.
   - apply Rmult_le_compat; try apply Rabs_pos.
-    + unfold subtract, W', real_vector. rewrite (entry_mapped (fun _ => 1%Z)) by lia.
-      rewrite entry_map by easy. apply fine_weight_close.
+    + unfold subtract, W', real_vector. rewrite (entry_mapped (fun _ => 1%Z)) by lia. rewrite entry_map by easy.
+      apply fine_weight_close.
     + unfold c, real_vector. rewrite entry_map, place_abs by (easy || lia). apply Rle_refl.
 Qed.
 
@@ -114,29 +112,26 @@ Theorem dense_near l rows columns e v :
 Proof.
   unfold shaped. rewrite !andb_true_iff, !Nat.eqb_eq, forallb_forall. intros [[many same] fits] close.
   assert (both : length (combine (weights l) (biases l)) = rows) by (rewrite combine_length; lia).
-  split; [unfold dense_entries; cbv zeta; now rewrite map_length|]. intros i less.
-  set (w := row_of (weights l) i). set (b := entry (biases l) i).
-  assert (found : entry_at (dense_entries l e) i = dense_entry (centres e) (radii e) (above 64 (sizes (centres e))) (w, b)).
+  split; [unfold dense_entries; cbv zeta; now rewrite map_length|]. intros i less. set (w := row_of (weights l) i).
+  set (b := entry (biases l) i).
+  assert (found : entry_at (dense_entries l e) i
+    = dense_entry (centres e) (radii e) (above 64 (sizes (centres e))) (w, b)).
   { unfold entry_at, dense_entries. cbv zeta. set (f := dense_entry _ _ _).
     rewrite (nth_indep _ _ (f ([], 0%Z))) by (rewrite map_length; lia). rewrite map_nth.
     now rewrite nth_combined by lia. }
-  rewrite found. unfold dense_entry. cbn [fst snd].
-  assert (short : (length w <= columns)%nat).
-  { apply Nat.leb_le, fits. apply nth_In. lia. }
-  pose proof (dot_near columns w e v close short) as dots.
+  rewrite found. unfold dense_entry. cbn [fst snd]. assert (short : (length w <= columns)%nat).
+  { apply Nat.leb_le, fits. apply nth_In. lia. } pose proof (dot_near columns w e v close short) as dots.
   pose proof (nearest_error 40 64 (dot_product (map fine_weight w) (centres e) + fine_weight b * 2 ^ 40)
     ltac:(lia) ltac:(lia)) as rounded.
   pose proof (above_le 40 16 (dot_product (map coarse_size w) (radii e)) ltac:(lia) ltac:(lia)) as up.
   pose proof (above_le 40 64 (sizes (centres e)) ltac:(lia) ltac:(lia)) as up'.
-  pose proof (fine_weight_close b) as bias.
-  change (40 + 64)%Z with (64 + 40)%Z in *. change (40 + 16)%Z with (16 + 40)%Z in *.
-  rewrite place_plus, place_shift in rounded by lia.
+  pose proof (fine_weight_close b) as bias. change (40 + 64)%Z with (64 + 40)%Z in *.
+  change (40 + 16)%Z with (16 + 40)%Z in *. rewrite place_plus, place_shift in rounded by lia.
   assert (one : / 2 / IZR (2 ^ 40) <= place 40 1).
   { unfold place, Rdiv. apply Rmult_le_compat_r; [|lra]. apply Rlt_le, Rinv_0_lt_compat, two_pos. lia. }
-  assert (small : place 64 1 <= place 40 1).
-  { rewrite <- (place_shift 40 24 1) by lia. apply place_le; lia. }
-  assert (two : place 40 2 = place 40 1 + place 40 1) by now rewrite <- place_plus.
-  rewrite !place_plus, two. change (apply_layer l columns v i) with (dot columns (real_vector 149 w) v + place 149 b).
+  assert (small : place 64 1 <= place 40 1). { rewrite <- (place_shift 40 24 1) by lia. apply place_le; lia. }
+  assert (two : place 40 2 = place 40 1 + place 40 1) by now rewrite <- place_plus. rewrite !place_plus, two.
+  change (apply_layer l columns v i) with (dot columns (real_vector 149 w) v + place 149 b).
   apply Rabs_le_between in dots, rounded, bias. apply Rabs_le. lra.
 Qed.
 
@@ -166,19 +161,18 @@ Proof.
   pose proof (gelu_encloses sharp _ _ (fst e, (-40)%Z) (steepness_encloses sharp) (cubic_encloses sharp)) as inside.
   change (value (fst e, (-40)%Z)) with (place 40 (fst e)) in inside.
   destruct (bounds _) as [[l u]|] eqn:ends; [|discriminate]. intros [= <-] close. cbn [fst snd].
-  destruct (bounds_hold _ _ _ _ inside ends) as [low high].
-  pose proof (floor_at_holds 40 l ltac:(lia)) as floored. pose proof (ceiling_at_holds 40 u ltac:(lia)) as ceiled.
-  pose proof (gelu_lipschitz x (place 40 (fst e))) as slope. rewrite place_plus, place_minus.
-  assert (grown : 23 / 20 * place 40 (snd e) <= place 40 ((snd e * 23 + 19) / 20)).
+  destruct (bounds_hold _ _ _ _ inside ends) as [low high]. pose proof (floor_at_holds 40 l ltac:(lia)) as floored.
+  pose proof (ceiling_at_holds 40 u ltac:(lia)) as ceiled. pose proof (gelu_lipschitz x (place 40 (fst e))) as slope.
+  rewrite place_plus, place_minus. assert (grown : 23 / 20 * place 40 (snd e) <= place 40 ((snd e * 23 + 19) / 20)).
   { unfold place. pose proof (two_pos 40 ltac:(lia)).
     pose proof (Z.div_mod (snd e * 23 + 19) 20 ltac:(lia)) as division.
     pose proof (Z.mod_pos_bound (snd e * 23 + 19) 20 ltac:(lia)) as rest.
-    assert (up : (snd e * 23 <= 20 * ((snd e * 23 + 19) / 20))%Z) by lia. apply IZR_le in up.
-    rewrite !mult_IZR in up. replace (23 / 20 * (IZR (snd e) / IZR (2 ^ 40))) with (23 / 20 * IZR (snd e) / IZR (2 ^ 40)) by (unfold Rdiv; ring).
+    assert (up : (snd e * 23 <= 20 * ((snd e * 23 + 19) / 20))%Z) by lia. apply IZR_le in up. rewrite !mult_IZR in up.
+    replace (23 / 20 * (IZR (snd e) / IZR (2 ^ 40))) with (23 / 20 * IZR (snd e) / IZR (2 ^ 40))
+      by (unfold Rdiv; ring).
     apply Rmult_le_compat_r; [now apply Rlt_le, Rinv_0_lt_compat | lra]. }
   apply Rabs_le_between in close. apply Rabs_le_between in slope.
-  assert (Rabs (x - place 40 (fst e)) <= place 40 (snd e)) by (apply Rabs_le; lra).
-  apply Rabs_le. lra.
+  assert (Rabs (x - place 40 (fst e)) <= place 40 (snd e)) by (apply Rabs_le; lra). apply Rabs_le. lra.
 Qed.
 
 Lemma each_nth {A B} (f : A -> option B) none none' : forall xs ys i, each f xs = Some ys ->
@@ -191,8 +185,7 @@ Proof.
     destruct i as [|i]; [easy|]. cbn [length nth]. intros less. apply (IH rest i eq_refl). lia.
 Qed.
 
-Theorem gelu_near n e g v :
-  near n e v -> gelu_entries (gelu_constants tt) e = Some g -> near n g (pointwise_gelu v).
+Theorem gelu_near n e g v : near n e v -> gelu_entries (gelu_constants tt) e = Some g -> near n g (pointwise_gelu v).
 Proof.
   intros [many close] found. unfold gelu_entries, gelu_constants in found. cbn [fst snd] in found.
   split; [now destruct (each_nth _ (0, 0)%Z (0, 0)%Z e g 0 found) as [-> _]|]. intros i less.
@@ -215,15 +208,14 @@ Proof.
   intros [many close] [many' close']. unfold dot_entries. cbn [fst snd]. rewrite !place_plus.
   assert (sizes : forall e : list (Z * Z), length (centres e) = length e /\ length (radii e) = length e)
     by (intros; unfold centres, radii; now rewrite !map_length).
-  destruct (sizes q) as [size size'].
-  rewrite <- !(dot_of_integers 40 40) with (n := n) by (rewrite ?map_length; lia).
+  destruct (sizes q) as [size size']. rewrite <- !(dot_of_integers 40 40) with (n := n) by (rewrite ?map_length; lia).
   unfold dot. rewrite <- sum_map_minus, <- !sum_map_plus. eapply Rle_trans; [apply sum_map_abs|]. apply sum_map_le.
   intros i ini. apply in_seq in ini. specialize (close i ltac:(lia)). specialize (close' i ltac:(lia)).
   unfold real_vector. rewrite !entry_map, !entry_radii, !entry_centres, !place_abs by (easy || lia).
   set (a := place 40 (fst (entry_at q i))) in *. set (b := place 40 (fst (entry_at d i))) in *.
-  replace (x i * y i - a * b) with (a * (y i - b) + (x i - a) * b + (x i - a) * (y i - b)) by ring.
-  eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_mult (x i - a) (y i - b)). apply Rplus_le_compat.
-  - eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult. apply Rplus_le_compat.
+  replace (x i * y i - a * b) with (a * (y i - b) + (x i - a) * b + (x i - a) * (y i - b)) by ring. triangle.
+  rewrite (Rabs_mult (x i - a) (y i - b)). apply Rplus_le_compat.
+  - triangle. rewrite !Rabs_mult. apply Rplus_le_compat.
     + apply Rmult_le_compat_l; [apply Rabs_pos | easy].
     + apply Rmult_le_compat_r; [apply Rabs_pos | easy].
   - apply Rmult_le_compat; easy || apply Rabs_pos.

@@ -149,9 +149,9 @@ Section Sound.
     set (b := real_vector 16 rounded_bias).
     rewrite (norm_ext 128 _ (add (multiply 128 (transpose Kr) b)
       (add (multiply 128 (transpose (subtract_matrices K Kr)) b) (multiply 128 (transpose K) (subtract b_Q b))))).
-    2: { intros i _. unfold add. rewrite multiply_subtract.
-         change (transpose (subtract_matrices K Kr)) with (subtract_matrices (transpose K) (transpose Kr)).
-         rewrite multiply_subtract_matrices. unfold subtract. ring. }
+    2:{ intros i _. unfold add. rewrite multiply_subtract.
+        change (transpose (subtract_matrices K Kr)) with (subtract_matrices (transpose K) (transpose Kr)).
+        rewrite multiply_subtract_matrices. unfold subtract. ring. }
     eapply Rle_trans; [apply norm_add|]. cbn [of_joint_bias m measured].
     eapply Rle_trans; [|apply (above_le 16 16); lia]. rewrite !place_plus, !place_mult by lia.
     apply Rplus_le_compat; [|eapply Rle_trans; [apply norm_add|]; apply Rplus_le_compat].
@@ -166,11 +166,10 @@ Section Sound.
           [|intros; unfold Kr, real_matrix, real_vector; now rewrite entry_of_column | easy].
         apply (dot_of_integers 16 16); [lia | lia|]. unfold rounded. rewrite !map_length. lia.
     - pose proof (rounding_bounds 128 128 (weights (attention_key N)) ltac:(lia) ltac:(lia)) as close.
-      destruct (operator_bound_transpose _ _ _ _ close) as [_ bound].
-      eapply Rle_trans; [apply bound|]. apply Rmult_le_compat_l; [|exact rounded_bias_norm].
-      apply place_nonneg; unfold rounding_share; lia.
-    - destruct (operator_bound_transpose _ _ _ _ key_matrix_bound) as [nonneg bound].
-      eapply Rle_trans; [apply bound|]. now apply Rmult_le_compat_l.
+      destruct (operator_bound_transpose _ _ _ _ close) as [_ bound]. eapply Rle_trans; [apply bound|].
+      apply Rmult_le_compat_l; [|exact rounded_bias_norm]. apply place_nonneg; unfold rounding_share; lia.
+    - destruct (operator_bound_transpose _ _ _ _ key_matrix_bound) as [nonneg bound]. eapply Rle_trans; [apply bound|].
+      now apply Rmult_le_compat_l.
   Qed.
 
   Section OneSet.
@@ -206,73 +205,69 @@ Section Sound.
       a / sqrt (INR 128) <= place 10 bound.
     Proof.
       intros nonneg below. rewrite INR_IZR_INZ. change (Z.of_nat 128) with 128%Z.
-      assert (pos : 0 < sqrt 128) by (apply sqrt_lt_R0; lra).
-      apply Rmult_le_reg_r with (sqrt 128); [easy|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
-      pose proof (sqrt_sqrt 128 ltac:(lra)). apply Rsqr_incr_0_var; [|now apply Rlt_le, Rmult_le_pos in pos || nra].
-      unfold Rsqr. nra.
+      assert (pos : 0 < sqrt 128) by (apply sqrt_lt_R0; lra). apply Rmult_le_reg_r with (sqrt 128); [easy|].
+      unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra. pose proof (sqrt_sqrt 128 ltac:(lra)).
+      apply Rsqr_incr_0_var; [|now apply Rlt_le, Rmult_le_pos in pos || nra]. unfold Rsqr. nra.
     Qed.
 
     Lemma product_form_bounded bound : product_fits m bound = true -> product_form N y items <= place 10 bound.
     Proof.
       unfold product_fits. cbv zeta. rewrite andb_true_iff, !Z.leb_le. intros [nonneg squares].
       pose proof (sigma_least _ _ _ _ query_matrix_bound) as low_Q.
-      pose proof (sigma_least _ _ _ _ key_matrix_bound) as low_K.
-      pose proof query_bound as low_y. pose proof item_bound as low_x. pose proof query_bias_bound as low_b.
-      fold Q in low_Q. fold K in low_K. unfold product_form, biased_form. fold Q K b_Q.
-      set (s_Q := (of_query_matrix m + rounding_share)%Z) in *. set (s_K := (of_key_matrix m + rounding_share)%Z) in *.
-      set (s_b := (of_query_bias m + 6)%Z) in *.
+      pose proof (sigma_least _ _ _ _ key_matrix_bound) as low_K. pose proof query_bound as low_y.
+      pose proof item_bound as low_x. pose proof query_bias_bound as low_b. fold Q in low_Q. fold K in low_K.
+      unfold product_form, biased_form. fold Q K b_Q. set (s_Q := (of_query_matrix m + rounding_share)%Z) in *.
+      set (s_K := (of_key_matrix m + rounding_share)%Z) in *. set (s_b := (of_query_bias m + 6)%Z) in *.
       apply Rle_trans with (place 60 (2 * (s_Q * of_query m + s_b * 2 ^ 14) * s_K * of_item m) / sqrt (INR 128)).
       - replace (place 60 (2 * (s_Q * of_query m + s_b * 2 ^ 14) * s_K * of_item m))
           with (2 * ((place 16 s_Q * place 14 (of_query m) + place 16 s_b) * place 16 s_K * place 14 (of_item m))).
-        2: { rewrite <- (place_shift 16 14 s_b), <- !place_mult, <- place_plus, <- !place_mult by lia.
-             replace 2 with (place 0 2) at 1 by (unfold place; cbn; field). rewrite <- place_mult by lia. f_equal. ring. }
+        2:{ rewrite <- (place_shift 16 14 s_b), <- !place_mult, <- place_plus, <- !place_mult by lia.
+            replace 2 with (place 0 2) at 1 by (unfold place; cbn; field). rewrite <- place_mult by lia. f_equal.
+            ring. }
         replace (2 / sqrt (INR 128) * (sigma 128 128 Q * norm 128 (encode_query N y) + norm 128 b_Q) * sigma 128 128 K
                  * largest_norm 128 (map (encode_item N) items))
           with (2 * ((sigma 128 128 Q * norm 128 (encode_query N y) + norm 128 b_Q) * sigma 128 128 K
                      * largest_norm 128 (map (encode_item N) items)) / sqrt (INR 128)) by (unfold Rdiv; ring).
-        apply Rmult_le_compat_r.
-        { apply Rlt_le, Rinv_0_lt_compat, sqrt_lt_R0, lt_0_INR. lia. }
-        apply Rmult_le_compat_l; [lra|].
-        pose proof (norm_nonneg 128 (encode_query N y)). pose proof (norm_nonneg 128 b_Q).
-        pose proof (sigma_nonneg 128 128 Q). pose proof (sigma_nonneg 128 128 K).
+        apply Rmult_le_compat_r. { apply Rlt_le, Rinv_0_lt_compat, sqrt_lt_R0, lt_0_INR. lia. }
+        apply Rmult_le_compat_l; [lra|]. pose proof (norm_nonneg 128 (encode_query N y)).
+        pose proof (norm_nonneg 128 b_Q). pose proof (sigma_nonneg 128 128 Q). pose proof (sigma_nonneg 128 128 K).
         pose proof (largest_of_nonneg (norm 128) (map (encode_item N) items)) as nonneg_x.
         fold (largest_norm 128 (map (encode_item N) items)) in nonneg_x.
         assert (0 <= sigma 128 128 Q * norm 128 (encode_query N y)) by now apply Rmult_le_pos.
-        apply Rmult_le_compat; [apply Rmult_le_pos; lra | easy | | easy].
-        apply Rmult_le_compat; [lra | easy | | easy]. apply Rplus_le_compat; [now apply Rmult_le_compat | easy].
-      - apply share_of_root; [now apply place_nonneg|]. rewrite <- (place_shift 10 50) by lia. change (10 + 50)%Z with 60%Z.
-        replace 128 with (place 0 128) by (unfold place; cbn; field). rewrite <- !place_mult by lia.
-        apply place_le; [lia | exact squares].
+        apply Rmult_le_compat; [apply Rmult_le_pos; lra | easy | | easy]. apply Rmult_le_compat; [lra | easy | | easy].
+        apply Rplus_le_compat; [now apply Rmult_le_compat | easy].
+      - apply share_of_root; [now apply place_nonneg|]. rewrite <- (place_shift 10 50) by lia.
+        change (10 + 50)%Z with 60%Z. replace 128 with (place 0 128) by (unfold place; cbn; field).
+        rewrite <- !place_mult by lia. apply place_le; [lia | exact squares].
     Qed.
 
     Lemma folded_form_bounded bound : folded_fits m bound = true -> folded_form N y items <= place 10 bound.
     Proof.
       unfold folded_fits. cbv zeta. rewrite andb_true_iff, !Z.leb_le. intros [nonneg squares].
       pose proof (sigma_least _ _ _ _ joint_matrix_bound) as low_J. pose proof joint_bias_bound as low_b.
-      pose proof query_bound as low_y. pose proof difference_bound as low_x.
-      unfold folded_form, joint_form. fold Q K b_Q.
+      pose proof query_bound as low_y. pose proof difference_bound as low_x. unfold folded_form, joint_form.
+      fold Q K b_Q.
       apply Rle_trans with
         (place 44 ((of_joint_matrix m * of_query m + of_joint_bias m * 2 ^ 14) * of_difference m) / sqrt (INR 128)).
       - replace (place 44 ((of_joint_matrix m * of_query m + of_joint_bias m * 2 ^ 14) * of_difference m))
           with ((place 16 (of_joint_matrix m) * place 14 (of_query m) + place 16 (of_joint_bias m))
                 * place 14 (of_difference m)).
-        2: { rewrite <- (place_shift 16 14 (of_joint_bias m)), <- !place_mult, <- place_plus, <- place_mult by lia.
-             reflexivity. }
+        2:{ rewrite <- (place_shift 16 14 (of_joint_bias m)), <- !place_mult, <- place_plus, <- place_mult by lia.
+            reflexivity. }
         replace (1 / sqrt (INR 128) * (sigma 128 128 (joint_matrix 128 Q K) * norm 128 (encode_query N y)
                    + norm 128 (multiply 128 (transpose K) b_Q)) * largest_difference 128 (map (encode_item N) items))
           with ((sigma 128 128 (joint_matrix 128 Q K) * norm 128 (encode_query N y)
                  + norm 128 (multiply 128 (transpose K) b_Q))
                 * largest_difference 128 (map (encode_item N) items) / sqrt (INR 128)) by (unfold Rdiv; ring).
-        apply Rmult_le_compat_r.
-        { apply Rlt_le, Rinv_0_lt_compat, sqrt_lt_R0, lt_0_INR. lia. }
+        apply Rmult_le_compat_r. { apply Rlt_le, Rinv_0_lt_compat, sqrt_lt_R0, lt_0_INR. lia. }
         pose proof (norm_nonneg 128 (encode_query N y)). pose proof (norm_nonneg 128 (multiply 128 (transpose K) b_Q)).
         pose proof (sigma_nonneg 128 128 (joint_matrix 128 Q K)).
         assert (0 <= sigma 128 128 (joint_matrix 128 Q K) * norm 128 (encode_query N y)) by now apply Rmult_le_pos.
         apply Rmult_le_compat; [lra | apply largest_of_nonneg | | easy].
         apply Rplus_le_compat; [now apply Rmult_le_compat | easy].
-      - apply share_of_root; [now apply place_nonneg|]. rewrite <- (place_shift 10 34) by lia. change (10 + 34)%Z with 44%Z.
-        replace 128 with (place 0 128) by (unfold place; cbn; field). rewrite <- !place_mult by lia.
-        apply place_le; [lia | exact squares].
+      - apply share_of_root; [now apply place_nonneg|]. rewrite <- (place_shift 10 34) by lia.
+        change (10 + 34)%Z with 44%Z. replace 128 with (place 0 128) by (unfold place; cbn; field).
+        rewrite <- !place_mult by lia. apply place_le; [lia | exact squares].
     Qed.
   End OneSet.
 End Sound.
@@ -285,10 +280,9 @@ Lemma spread_check_parts N cells product_bound folded_bound :
 Proof.
   unfold spread_check. cbv zeta. destruct (all_sized N) eqn:shapes; [|discriminate].
   destruct (query_ball _ N) as [query|] eqn:of_query; [|discriminate].
-  destruct (item_balls _ N cells) as [balls|] eqn:of_items; [|discriminate].
-  rewrite andb_true_iff. intros [fits fits']. exists query, balls.
-  pose proof shapes as each_shape. unfold all_sized in each_shape. rewrite !andb_true_iff in each_shape.
-  destruct each_shape as [[[[[shape shape'] shape''] shape'''] _] _].
+  destruct (item_balls _ N cells) as [balls|] eqn:of_items; [|discriminate]. rewrite andb_true_iff. intros [fits fits'].
+  exists query, balls. pose proof shapes as each_shape. unfold all_sized in each_shape.
+  rewrite !andb_true_iff in each_shape. destruct each_shape as [[[[[shape shape'] shape''] shape'''] _] _].
   split; [reflexivity|]. split; [intros y inside; now apply query_covered|].
   split; [intros x inside; now apply (item_covered N cells)|]. now split.
 Qed.

@@ -199,13 +199,12 @@ Qed.
 
 Theorem held_is_a_number f x : holds f x = true -> number (format_of f) (real x).
 Proof.
-  destruct x as [[|p|p] e]; try easy. unfold holds, real. cbn [fst snd].
-  pose proof (odd_part_is p) as odd. destruct (odd_part p) as [m k]. destruct odd as [pos same].
-  intros held. apply andb_prop in held as [held _]. apply andb_prop in held as [short place].
-  apply Z.ltb_lt in short. apply Z.leb_le in place.
+  destruct x as [[|p|p] e]; try easy. unfold holds, real. cbn [fst snd]. pose proof (odd_part_is p) as odd.
+  destruct (odd_part p) as [m k]. destruct odd as [pos same]. intros held. apply andb_prop in held as [held _].
+  apply andb_prop in held as [short place]. apply Z.ltb_lt in short. apply Z.leb_le in place.
   assert (is : F2R (Float radix2 (Zpos p) e) = F2R (Float radix2 (Zpos m) (k + e))).
-  { unfold F2R. cbn [Fnum Fexp]. rewrite same, mult_IZR, bpow_plus, (IZR_Zpower radix2) by easy. ring. }
-  rewrite is. apply generic_format_FLT. exists (Float radix2 (Zpos m) (k + e)); cbn [Fnum Fexp]; [easy|easy|lia].
+  { unfold F2R. cbn [Fnum Fexp]. rewrite same, mult_IZR, bpow_plus, (IZR_Zpower radix2) by easy. ring. } rewrite is.
+  apply generic_format_FLT. exists (Float radix2 (Zpos m) (k + e)); cbn [Fnum Fexp]; [easy|easy|lia].
 Qed.
 
 (** ** The arithmetic of the theorems that a contract's numbers stand for.
@@ -336,13 +335,13 @@ Section Arithmetic.
     { unfold M at 1, arithmetic_of. cbn [argument_unit]. unfold argument_log, argument_roundings, more_roundings.
       rewrite scaled, together. cbn [andb]. rewrite real_plus, real_integer, Z.add_0_r, plus_IZR.
       change (unit M) with (log_unit (real (roundoff c))). ring. }
-    assert (step_is : argument_step M = (exp (argument_unit M) * standard_model.sum_floor M / real t + standard_model.product_floor M)%R).
+    assert (step_is : argument_step M
+      = (exp (argument_unit M) * standard_model.sum_floor M / real t + standard_model.product_floor M)%R).
     { unfold M, arithmetic_of. cbn. unfold step_over_theta, step. now rewrite scaled, together. }
-    exists (t1 + ti + t2)%R, (e1 * / real t * exp (ti + t2) + e2)%R.
-    apply abs_between in bt1. apply abs_between in bti. apply abs_between in bt2. split; [|split].
+    exists (t1 + ti + t2)%R, (e1 * / real t * exp (ti + t2) + e2)%R. apply abs_between in bt1. apply abs_between in bti.
+    apply abs_between in bt2. split; [|split].
     - rewrite log. apply Rabs_le. lra.
-    - rewrite step_is. eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
-      assert (inv : (0 < / real t)%R) by now apply Rinv_0_lt_compat.
+    - rewrite step_is. triangle. apply Rplus_le_compat; [|easy]. assert (inv : (0 < / real t)%R) by now apply Rinv_0_lt_compat.
       rewrite !Rabs_mult, (Rabs_right (/ real t)), (Rabs_right (exp (ti + t2))) by (lra || (left; apply exp_pos)).
       assert (exp (ti + t2) <= exp (argument_unit M))%R by (apply exp_le; rewrite log; lra).
       replace (exp (argument_unit M) * standard_model.sum_floor M / real t)%R

@@ -60,9 +60,8 @@ Proof. destruct b, fresh; lia. Qed.
 
 Lemma rises_below_height fresh t : rises fresh t <= height t.
 Proof.
-  induction t as [x|a IHa b IHb]; cbn [rises height]; [lia|].
-  pose proof (below_one (maximum a) (maximum b)). pose proof (below_one (maximum b) (maximum a)).
-  pose proof (late_below fresh b (maximum b) (maximum a)). lia.
+  induction t as [x|a IHa b IHb]; cbn [rises height]; [lia|]. pose proof (below_one (maximum a) (maximum b)).
+  pose proof (below_one (maximum b) (maximum a)). pose proof (late_below fresh b (maximum b) (maximum a)). lia.
 Qed.
 
 Lemma nothing_rises fresh t : maximum t = None -> rises fresh t = 0.
@@ -177,9 +176,7 @@ Example blocks_are_not_sequential :
   let row := map Some [4; 1; 2; 3]%Z in
   let t := added (leaf (Some 4%Z)) (in_turn (Some 1%Z) [Some 2%Z; Some 3%Z]) in
   streamed true (lanes 1) row t /\ rises true t = 3 /\ rescalings (lanes 1) row = 3%N /\ rescalings sequential row = 1%N.
-Proof.
-  cbv zeta. repeat split. apply streamed_in_parts; [easy|]. now apply any_tree_follows.
-Qed.
+Proof. cbv zeta. repeat split. apply streamed_in_parts; [easy|]. now apply any_tree_follows. Qed.
 
 (** Three rescalings of the first item, one after the other or in pairs of pairs: 1, 2, 3, 4 and a masked item. *)
 Example rescalings_are_reached :

@@ -276,8 +276,7 @@ Section OfAWord.
     unfold most. lia.
   Qed.
 
-  Theorem word_of_sum s j :
-    sum_by_word s j -> exists h, N.of_nat h <= most /\ sum_of_row M kappa m visible s h j.
+  Theorem word_of_sum s j : sum_by_word s j -> exists h, N.of_nat h <= most /\ sum_of_row M kappa m visible s h j.
   Proof.
     intros [max [m' [items' [t [K [max' [conv [tree_of_word [along few]]]]]]]]].
     destruct (along_masked _ _ _ _ _ _ along) as [h [low tree']].

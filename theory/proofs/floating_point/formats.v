@@ -36,9 +36,7 @@ Section Format.
   Definition smallest_normal : R := two_to (emin F + prec F - 1).
 
   Lemma half_ulp : u_ro radix2 (prec F) = unit_roundoff.
-  Proof.
-    unfold u_ro, unit_roundoff. rewrite bpow_plus. change (two_to 1) with 2. field.
-  Qed.
+  Proof. unfold u_ro, unit_roundoff. rewrite bpow_plus. change (two_to 1) with 2. field. Qed.
 
   Lemma relative_small eps : Rabs eps <= u_ro radix2 (prec F) / (1 + u_ro radix2 (prec F)) -> Rabs eps <= unit_roundoff.
   Proof. intros b. rewrite <- half_ulp. eapply Rle_trans; [apply b|]. now apply u_rod1pu_ro_le_u_ro. Qed.
@@ -74,9 +72,7 @@ Section Format.
   Definition flushes (r r' : R) : Prop := r' = r \/ (Rabs r < smallest_normal /\ r' = 0).
 
   Lemma normal_is_number : (1 < prec F)%Z -> number smallest_normal.
-  Proof.
-    intros two. apply generic_format_bpow. unfold FLT_exp. lia.
-  Qed.
+  Proof. intros two. apply generic_format_bpow. unfold FLT_exp. lia. Qed.
 
   (** |nearest z| < N only if |z| < N, as N is a number and rounding is monotone. *)
   Lemma below_normal z : (1 < prec F)%Z -> Rabs (nearest z) < smallest_normal -> Rabs z <= smallest_normal.
@@ -130,8 +126,7 @@ Definition kernel_arithmetic (F : format) (flushed : bool) (E : R) (A : nat) (E_
 |}.
 
 (** What is asked of a format: all four have it. *)
-Definition usable (F : format) : Prop :=
-  (8 <= prec F)%Z /\ (emin F <= -24)%Z /\ (emin F + prec F - 1 <= -14)%Z.
+Definition usable (F : format) : Prop := (8 <= prec F)%Z /\ (emin F <= -24)%Z /\ (emin F + prec F - 1 <= -14)%Z.
 
 Lemma two_to_at_most (a b : Z) : (a <= b)%Z -> two_to a <= two_to b.
 Proof. apply bpow_le. Qed.
@@ -139,10 +134,8 @@ Proof. apply bpow_le. Qed.
 Lemma ln_2_lower : 1 / 2 <= ln 2.
 Proof.
   apply Rnot_lt_le. intros small. apply exp_increasing in small. rewrite exp_ln in small by lra.
-  pose proof (exp_above_tangent (- (1 / 2))) as tangent. rewrite exp_Ropp in tangent.
-  pose proof (exp_pos (1 / 2)).
-  assert (/ exp (1 / 2) < / 2) by (eapply Rle_lt_trans; [apply Rle_refl|]; apply Rinv_lt_contravar; lra).
-  lra.
+  pose proof (exp_above_tangent (- (1 / 2))) as tangent. rewrite exp_Ropp in tangent. pose proof (exp_pos (1 / 2)).
+  assert (/ exp (1 / 2) < / 2) by (eapply Rle_lt_trans; [apply Rle_refl|]; apply Rinv_lt_contravar; lra). lra.
 Qed.
 
 Section Sound.
@@ -152,14 +145,12 @@ Section Sound.
 
   Lemma unit_range : 0 < unit_roundoff F <= / 256.
   Proof.
-    destruct good as [p _]. split; [apply bpow_gt_0|].
-    change (/ 256) with (two_to (-8)). apply two_to_at_most. lia.
+    destruct good as [p _]. split; [apply bpow_gt_0|]. change (/ 256) with (two_to (-8)). apply two_to_at_most. lia.
   Qed.
 
   Theorem format_sound : sound (kernel_arithmetic F flushed E A E_l step).
   Proof.
-    destruct unit_range as [u0 u8]. destruct good as [p [e n]].
-    assert (N : 0 < smallest_normal F <= / 16384).
+    destruct unit_range as [u0 u8]. destruct good as [p [e n]]. assert (N : 0 < smallest_normal F <= / 16384).
     { split; [apply bpow_gt_0|]. change (/ 16384) with (two_to (-14)). now apply two_to_at_most. }
     assert (q : 0 < smallest_subnormal F <= / 16777216).
     { split; [apply bpow_gt_0|]. change (/ 16777216) with (two_to (-24)). now apply two_to_at_most. }
@@ -173,15 +164,14 @@ Section Sound.
       apply Rmult_le_compat_r; [lra|]. unfold Rmax. destruct (Rle_dec E 1); lra. }
     assert (qN : / 2 * smallest_subnormal F <= smallest_normal F).
     { unfold smallest_subnormal, smallest_normal.
-      pose proof (two_to_at_most (emin F) (emin F + prec F - 1) ltac:(lia)).
-      pose proof (bpow_ge_0 radix2 (emin F)). lra. }
+      pose proof (two_to_at_most (emin F) (emin F + prec F - 1) ltac:(lia)). pose proof (bpow_ge_0 radix2 (emin F)).
+      lra. }
     assert (A12 : INR A <= 12) by (change 12 with (INR 12) || idtac; apply le_INR in A_range; simpl in A_range; lra).
     assert (slope : exp (INR A * log_unit (unit_roundoff F)) - 1 <= / 4).
     { assert (short : INR A * unit_roundoff F <= 12 / 256).
       { pose proof (pos_INR A). apply Rle_trans with (12 * / 256); [apply Rmult_le_compat; lra|lra]. }
       pose proof (expm1_lambda_gamma (unit_roundoff F) A ltac:(lra) ltac:(lra)) as bound.
-      eapply Rle_trans; [apply bound|]. unfold gamma.
-      apply Rmult_le_reg_r with (1 - INR A * unit_roundoff F); [lra|].
+      eapply Rle_trans; [apply bound|]. unfold gamma. apply Rmult_le_reg_r with (1 - INR A * unit_roundoff F); [lra|].
       unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra. }
     assert (cutoff : 8 <= 2 * IZR (- emin F) * ln 2).
     { pose proof ln_2_lower. assert (24 <= IZR (- emin F)) by (apply (IZR_le 24); lia). nra. }
@@ -189,8 +179,7 @@ Section Sound.
     { apply Rmult_le_pos; [apply pos_INR|]. apply log_unit_nonneg. lra. }
     unfold sound, standard_model.slope, kernel_arithmetic; cbn.
     assert (0 <= E * unit_roundoff F) by (apply Rmult_le_pos; lra).
-    assert (0 <= E_l * unit_roundoff F) by (apply Rmult_le_pos; lra).
-    destruct flushed; repeat split; try lra.
+    assert (0 <= E_l * unit_roundoff F) by (apply Rmult_le_pos; lra). destruct flushed; repeat split; try lra.
     - eapply Rle_trans; [|apply Rmax_l]. lra.
     - apply Rmax_lub; lra.
   Qed.

@@ -45,8 +45,7 @@ Section Model.
     0 <= sum_floor M /\ sum_floor M <= product_floor M /\ product_floor M <= / 16 /\
     0 <= exp_floor M <= / 16 /\ 8 <= exp_cutoff M.
 
-  Definition computed_sum (z s : R) : Prop :=
-    exists t e, Rabs t <= unit /\ Rabs e <= sum_floor M /\ s = z * exp t + e.
+  Definition computed_sum (z s : R) : Prop := exists t e, Rabs t <= unit /\ Rabs e <= sum_floor M /\ s = z * exp t + e.
 
   (** Also of a quotient. *)
   Definition computed_product (z p : R) : Prop :=
@@ -81,20 +80,14 @@ Section Model.
 
   Theorem sum_of_standard_model z d e :
     Rabs d <= roundoff M -> Rabs e <= sum_floor M -> computed_sum z (z * (1 + d) + e).
-  Proof.
-    intros bd be. destruct (one_rounding (roundoff M) d (proj1 good) bd) as [t [bt ->]]. now exists t, e.
-  Qed.
+  Proof. intros bd be. destruct (one_rounding (roundoff M) d (proj1 good) bd) as [t [bt ->]]. now exists t, e. Qed.
 
   Theorem product_of_standard_model z d e :
     Rabs d <= roundoff M -> Rabs e <= product_floor M -> computed_product z (z * (1 + d) + e).
-  Proof.
-    intros bd be. destruct (one_rounding (roundoff M) d (proj1 good) bd) as [t [bt ->]]. now exists t, e.
-  Qed.
+  Proof. intros bd be. destruct (one_rounding (roundoff M) d (proj1 good) bd) as [t [bt ->]]. now exists t, e. Qed.
 
   Lemma computed_product_exact z : 0 <= product_floor M -> computed_product z z.
-  Proof.
-    intros. exists 0, 0. rewrite Rabs_R0, exp_0. pose proof unit_nonneg. repeat split; lra.
-  Qed.
+  Proof. intros. exists 0, 0. rewrite Rabs_R0, exp_0. pose proof unit_nonneg. repeat split; lra. Qed.
 
   (** What a contract says: relative error E u; or, where e^-b is so small that b >= 8, absolute error omega_x up to the
       argument D_0 and the value 0 beyond it, where e^-b <= omega_x has become negligible. *)
@@ -105,21 +98,18 @@ Section Model.
     computed_exp b f.
   Proof.
     unfold sound in good. intros [[d [bd ->]]|[[range close]|[far [-> small]]]].
-    - destruct (one_rounding (exp_error M) d ltac:(lra) bd) as [t [bt ->]].
-      exists t, 0. rewrite Rabs_R0, exp_plus. repeat split; try easy; try nra.
-    - exists 0, (f - exp (- b)). rewrite Rabs_R0, Rplus_0_r. pose proof exp_unit_nonneg.
-      repeat split; try lra.
+    - destruct (one_rounding (exp_error M) d ltac:(lra) bd) as [t [bt ->]]. exists t, 0. rewrite Rabs_R0, exp_plus.
+      repeat split; try easy; try nra.
+    - exists 0, (f - exp (- b)). rewrite Rabs_R0, Rplus_0_r. pose proof exp_unit_nonneg. repeat split; try lra.
       rewrite (Rabs_right b) by lra. pose proof (Rabs_pos (f - exp (- b))). nra.
     - exists 0, (- exp (- b)). rewrite Rabs_R0, Rplus_0_r, Rabs_Ropp, (Rabs_right (exp (- b))) by (left; apply exp_pos).
-      pose proof exp_unit_nonneg. pose proof (exp_le (- b) (- exp_cutoff M) ltac:(lra)).
-      repeat split; try lra.
+      pose proof exp_unit_nonneg. pose proof (exp_le (- b) (- exp_cutoff M) ltac:(lra)). repeat split; try lra.
       rewrite (Rabs_right b) by lra. set (c := exp_cutoff M) in *.
       (* b e^-b falls from 1 on *)
-      apply Rle_trans with (exp (- c) * c); [|apply Rmult_le_compat_r; lra].
-      replace (- b) with (- c + - (b - c)) by ring. rewrite exp_plus, Rmult_assoc.
-      apply Rmult_le_compat_l; [left; apply exp_pos|].
-      pose proof (exp_above_tangent (b - c)). rewrite exp_Ropp. pose proof (exp_pos (b - c)).
-      apply Rmult_le_reg_l with (exp (b - c)); [easy|]. rewrite <- Rmult_assoc, Rinv_r by lra. nra.
+      apply Rle_trans with (exp (- c) * c); [|monotone]. replace (- b) with (- c + - (b - c)) by ring.
+      rewrite exp_plus, Rmult_assoc. apply Rmult_le_compat_l; [monotone|]. pose proof (exp_above_tangent (b - c)).
+      rewrite exp_Ropp. pose proof (exp_pos (b - c)). apply Rmult_le_reg_l with (exp (b - c)); [easy|].
+      rewrite <- Rmult_assoc, Rinv_r by lra. nra.
   Qed.
 
   (** ** The argument's relative error as an error of the exponential *)
@@ -134,10 +124,8 @@ Section Model.
     0 <= d -> computed_argument d b -> Rabs t <= exp_unit ->
     exists s, Rabs s <= slope * d + (exp_unit + argument_step M) /\ exp (- b + t) = exp (- d) * exp s.
   Proof.
-    intros hd [ta [c [bta [bc ->]]]] bt.
-    exists (d * (1 - exp ta) - c + t). split.
-    - pose proof (argument_factor ta bta). apply abs_between in bt. apply abs_between in bc.
-      apply Rabs_le. nra.
+    intros hd [ta [c [bta [bc ->]]]] bt. exists (d * (1 - exp ta) - c + t). split.
+    - pose proof (argument_factor ta bta). apply abs_between in bt. apply abs_between in bc. apply Rabs_le. nra.
     - rewrite <- exp_plus. f_equal. ring.
   Qed.
 
@@ -145,22 +133,16 @@ Section Model.
   Lemma far_deviation d b : 0 <= d -> computed_argument d b -> 8 <= b -> exp (- ((1 - slope) / 2 * d)) <= / 8.
   Proof.
     intros hd [ta [c [bta [bc ->]]]] far. unfold sound in good. pose proof slope_nonneg as hs.
-    pose proof (argument_factor ta bta) as factor.
-    assert (up : exp ta <= 1 + slope) by lra. apply abs_between in bc.
-    assert (15 / 2 <= d * (1 + slope)) by nra.
-    assert (6 <= d) by nra. assert (9 / 4 <= (1 - slope) / 2 * d) by nra.
-    apply Rle_trans with (exp (- (9 / 4))); [apply exp_le; lra|].
-    rewrite exp_Ropp. apply Rinv_le_contravar; [lra|].
+    pose proof (argument_factor ta bta) as factor. assert (up : exp ta <= 1 + slope) by lra. apply abs_between in bc.
+    assert (15 / 2 <= d * (1 + slope)) by nra. assert (6 <= d) by nra. assert (9 / 4 <= (1 - slope) / 2 * d) by nra.
+    apply Rle_trans with (exp (- (9 / 4))); [monotone|]. rewrite exp_Ropp. apply Rinv_le_contravar; [lra|].
     (* e^(9/4) = (e^(9/32))^8 >= (41/32)^8... by squaring *)
     replace (9 / 4) with (9 / 16 + 9 / 16 + 9 / 16 + 9 / 16) by field. rewrite !exp_plus.
     replace (9 / 16) with (9 / 64 + 9 / 64 + 9 / 64 + 9 / 64) by field. rewrite !exp_plus.
-    pose proof (exp_above_tangent (9 / 64)) as tangent. set (x := exp (9 / 64)) in *.
-    assert (73 / 64 <= x) by lra. 
-    assert (x2 : 5329 / 4096 <= x * x) by nra.
-    assert (x4 : 28398241 / 16777216 <= x * x * x * x) by nra.
-    assert (x8 : 1683 / 1000 <= x * x * x * x) by lra.
-    set (y := x * x * x * x) in *. assert (28324 / 10000 <= y * y) by nra.
-    assert (8 <= (y * y) * (y * y)) by nra. lra.
+    pose proof (exp_above_tangent (9 / 64)) as tangent. set (x := exp (9 / 64)) in *. assert (73 / 64 <= x) by lra.
+    assert (x2 : 5329 / 4096 <= x * x) by nra. assert (x4 : 28398241 / 16777216 <= x * x * x * x) by nra.
+    assert (x8 : 1683 / 1000 <= x * x * x * x) by lra. set (y := x * x * x * x) in *.
+    assert (28324 / 10000 <= y * y) by nra. assert (8 <= (y * y) * (y * y)) by nra. lra.
   Qed.
 
   (** What an exponential that underflows may have lost, times the deviation. *)
@@ -172,18 +154,16 @@ Section Model.
     intros hd [ta [c [bta [bc ->]]]] be bb. unfold sound in good. pose proof (argument_factor ta bta).
     pose proof (Rabs_pos e). pose proof slope_nonneg. set (w := exp_floor M) in *. set (D := exp_cutoff M) in *.
     assert (d * (3 / 4) <= Rabs (d * exp ta + c) + / 2).
-    { pose proof (Rle_abs (d * exp ta + c)). apply abs_between in bc. nra. }
-    assert (fac : 4 / 5 <= exp ta).
-    { destruct (Rle_dec (4 / 5) (exp ta)) as [yes|no]; [easy|exfalso].
-      apply abs_between in bta. pose proof (exp_le (- argument_unit M) ta ltac:(lra)) as low.
-      rewrite exp_Ropp in low. assert (exp (argument_unit M) <= 5 / 4) by (unfold slope in *; lra).
-      pose proof (exp_pos (argument_unit M)).
-      assert (/ (5 / 4) <= / exp (argument_unit M)) by (apply Rinv_le_contravar; lra). lra. }
+    { pose proof (Rle_abs (d * exp ta + c)). apply abs_between in bc. nra. } assert (fac : 4 / 5 <= exp ta).
+    { destruct (Rle_dec (4 / 5) (exp ta)) as [yes|no]; [easy|exfalso]. apply abs_between in bta.
+      pose proof (exp_le (- argument_unit M) ta ltac:(lra)) as low. rewrite exp_Ropp in low.
+      assert (exp (argument_unit M) <= 5 / 4) by (unfold slope in *; lra). pose proof (exp_pos (argument_unit M)).
+      assert (/ (5 / 4) <= / exp (argument_unit M)) by monotone. lra. }
     assert (d * (4 / 5) <= Rabs (d * exp ta + c) + / 2).
     { pose proof (Rle_abs (d * exp ta + c)). apply abs_between in bc. nra. }
     assert (Rabs e * (d * (4 / 5)) <= w * D + w * / 2).
-    { apply Rle_trans with (Rabs e * (Rabs (d * exp ta + c) + / 2)); [now apply Rmult_le_compat_l|].
-      rewrite Rmult_plus_distr_l. apply Rplus_le_compat; [easy|]. apply Rmult_le_compat_r; lra. }
+    { apply Rle_trans with (Rabs e * (Rabs (d * exp ta + c) + / 2)); [monotone|]. rewrite Rmult_plus_distr_l.
+      monotone. }
     lra.
   Qed.
 End Model.
@@ -214,19 +194,17 @@ Section Argument.
   Proof.
     intros pos au st [t1 [e1 [bt1 [be1 ->]]]] [ti [bti ->]] [t2 [e2 [bt2 [be2 ->]]]].
     pose proof (unit_nonneg M good) as hl. pose proof (pos_INR r) as hr.
-    exists (t1 + ti + t2), (e1 * / theta * exp (ti + t2) + e2).
-    apply abs_between in bt1. apply abs_between in bti. apply abs_between in bt2. repeat split.
+    exists (t1 + ti + t2), (e1 * / theta * exp (ti + t2) + e2). apply abs_between in bt1. apply abs_between in bti.
+    apply abs_between in bt2. repeat split.
     - rewrite au. apply Rabs_le. lra.
-    - rewrite st. eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
-      assert (inv : 0 < / theta) by now apply Rinv_0_lt_compat.
+    - rewrite st. triangle. apply Rplus_le_compat; [|easy]. assert (inv : 0 < / theta) by monotone.
       rewrite !Rabs_mult, (Rabs_right (/ theta)), (Rabs_right (exp (ti + t2))) by (lra || (left; apply exp_pos)).
-      unfold slope. rewrite au.
-      assert (exp (ti + t2) <= exp ((INR r + 2) * unit M)) by (apply exp_le; lra).
+      unfold slope. rewrite au. assert (exp (ti + t2) <= exp ((INR r + 2) * unit M)) by monotone.
       replace ((1 + (exp ((INR r + 2) * unit M) - 1)) * sum_floor M / theta)
         with (sum_floor M * / theta * exp ((INR r + 2) * unit M)) by (field; lra).
-      apply Rmult_le_compat; [|left; apply exp_pos| |easy].
-      + apply Rmult_le_pos; [apply Rabs_pos|lra].
-      + apply Rmult_le_compat_r; [lra|easy].
+      apply Rmult_le_compat; [|monotone| |easy].
+      + monotone.
+      + monotone.
     - rewrite !exp_plus. field. lra.
   Qed.
 End Argument.

@@ -56,8 +56,7 @@ Section Declared.
   Definition integer_row : list (option Z) := let e := least_exponent in map (option_map (at_exponent e)) items.
   Definition at_integer (z : Z) : R := IZR z * bpow radix2 least_exponent / value theta.
 
-  Definition declared_additions : N :=
-    N.min (summation_height w (number_of items)) (number_of visible_dyadics - 1).
+  Definition declared_additions : N := N.min (summation_height w (number_of items)) (number_of visible_dyadics - 1).
 
   Definition declared_rescalings : N :=
     match w with
@@ -159,8 +158,7 @@ Section Declared.
       declared_moments m s y j /\ quotient_by_sum M (value (reciprocal_loss c)) y s q /\ computed_log M s x /\
       rounded_sum M (x + q) z /\ output z e.
 
-  Lemma follows_the_word t j :
-    adds_by_word t j -> follows w integer_row t /\ (j <= N.to_nat declared_rescalings)%nat.
+  Lemma follows_the_word t j : adds_by_word t j -> follows w integer_row t /\ (j <= N.to_nat declared_rescalings)%nat.
   Proof.
     pose proof rescalings_are_granted as most.
     destruct 1 as [t tree_of_word|fresh t j tree_of_word few]; [split; [easy|lia]|].
@@ -183,14 +181,13 @@ Section Declared.
       (Nat.min (height t') (length visible - 1) <= N.to_nat declared_additions)%nat.
   Proof.
     intros by_word read [inm above]. destruct (follows_the_word t j by_word) as [tree_of_word _].
-    destruct (read_leaves _ _ _ _ _ read) as [high conv].
-    pose proof (follows_leaves _ _ _ tree_of_word) as same. pose proof (height_of_word _ _ _ tree_of_word) as bound.
-    apply (Permutation_map (option_map at_integer)) in same. rewrite integers_are_the_row in same.
+    destruct (read_leaves _ _ _ _ _ read) as [high conv]. pose proof (follows_leaves _ _ _ tree_of_word) as same.
+    pose proof (height_of_word _ _ _ tree_of_word) as bound. apply (Permutation_map (option_map at_integer)) in same.
+    rewrite integers_are_the_row in same.
     destruct (Permutation_Forall2 (Permutation_sym same) conv) as [items' [same' conv']].
     pose proof (Permutation_flat_map (fun x : option R => match x with Some v => [v] | None => [] end) same') as shown.
     exists items'. split; [split; [now apply (Permutation_in _ shown)|]|split; [exact conv'|split; [exact same'|]]].
-    { intros x inx. apply above. now apply (Permutation_in _ (Permutation_sym shown)). }
-    unfold declared_additions.
+    { intros x inx. apply above. now apply (Permutation_in _ (Permutation_sym shown)). } unfold declared_additions.
     rewrite !number_is_length, high. unfold integer_row in bound. cbv zeta in bound. rewrite map_length in bound.
     rewrite visible_is_row. unfold row_at_temperature. rewrite map_length. lia.
   Qed.

@@ -208,31 +208,29 @@ Section Bounds.
 
     Theorem summary_holds s : holds_shared s -> holds_summary (summarise s theta m logits).
     Proof.
-      intros [hu he ha ht hf hh hj].
-      destruct (moments_enclosed p theta m logits) as [hS [hT _]].
+      intros [hu he ha ht hf hh hj]. destruct (moments_enclosed p theta m logits) as [hS [hT _]].
       assert (hn : encloses #(Z.of_nat (length logits)) (size row)).
       { unfold size, row_at_temperature. rewrite map_length, INR_IZR_INZ. apply integer_encloses. }
       set (r := summarise s theta m logits).
       assert (hm : encloses (its_mean r) (mean_deviation top row)) by now apply div_always_encloses.
       assert (hs : encloses (its_shift r) (shift top row (slope M))).
-      { unfold shift, second. cbn [r summarise its_shift].
-        apply add_encloses; [now apply mul_encloses|]. enclose. }
+      { unfold shift, second. cbn [r summarise its_shift]. apply add_encloses; [now apply mul_encloses|]. enclose. }
       assert (h0 : encloses (its_heights s [+] its_exp_unit s [+] its_rescalings s [*] (its_exp_unit s [+] its_unit s)
                              [+] its_floor s [+] its_shift r) (sigma_0 M kappa top row hmax jmax)).
-      { unfold sigma_0, direct_log, rescale_unit. enclose. }
-      assert (hl : encloses (its_lost r) (lost M jmax)).
-      { unfold lost. cbn [r summarise its_lost]. apply add_encloses; [enclose|].
-        apply if_rescaled_encloses. enclose. }
+      { unfold sigma_0, direct_log, rescale_unit. enclose. } assert (hl : encloses (its_lost r) (lost M jmax)).
+      { unfold lost. cbn [r summarise its_lost]. apply add_encloses; [enclose|]. apply if_rescaled_encloses. enclose. }
       assert (hls : encloses (its_lost_sum r) (lost_sum M kappa top row hmax jmax)).
-      { unfold lost_sum. change (its_lost_sum r) with
-          (#(Z.of_nat (length logits)) [*] its_lost r [*]
-           I.exp p (#2 [*] (its_heights s [+] its_exp_unit s [+] its_rescalings s [*] (its_exp_unit s [+] its_unit s)
-                            [+] its_floor s [+] its_shift r))).
+      { unfold lost_sum.
+        change (its_lost_sum r) with
+        (#(Z.of_nat (length logits)) [*] its_lost r [*]
+        I.exp p (#2 [*] (its_heights s [+] its_exp_unit s [+] its_rescalings s [*] (its_exp_unit s [+] its_unit s)
+           [+] its_floor s [+] its_shift r))).
         enclose. }
       constructor; try assumption.
       - reflexivity.
       - now apply ln_always_encloses.
-      - unfold sigma. apply sub_encloses; [exact h0|]. apply ln_always_encloses, sub_encloses; [apply integer_encloses|exact hls].
+      - unfold sigma. apply sub_encloses; [exact h0|].
+        apply ln_always_encloses, sub_encloses; [apply integer_encloses|exact hls].
     Qed.
 
     Section Enclosed.
@@ -338,10 +336,8 @@ Section Bounds.
         is_maximum top row ->
         encloses entropy_at (entropy row) /\ encloses entropy_allowed_at (entropy_allowed c top row).
       Proof using hs hr.
-        intros max. known. pose proof log_sum_error_encloses as hlog.
-        assert (hH : encloses entropy_at (entropy row)).
-        { rewrite (entropy_from_statistics top row max). unfold entropy_at. enclose. }
-        split; [exact hH|].
+        intros max. known. pose proof log_sum_error_encloses as hlog. assert (hH : encloses entropy_at (entropy row)).
+        { rewrite (entropy_from_statistics top row max). unfold entropy_at. enclose. } split; [exact hH|].
         assert (hq : encloses quotient_log_at (quotient_log M kappa top row hmax jmax (value (reciprocal_loss c)))).
         { unfold quotient_log, quotient_unit, reciprocal_unit, moment_total, moment_log, quotient_log_at.
           apply add_encloses; [enclose|]. apply add_encloses; [enclose|]. apply log_unit_encloses. enclose. }
@@ -351,7 +347,8 @@ Section Bounds.
         assert (hb : encloses beside_mean_at (beside_mean M kappa top row jmax)).
         { unfold beside_mean, lost_moment, beside_mean_at. apply add_encloses; [enclose|].
           apply mul_encloses; [assumption|]. apply add_encloses; [enclose|]. apply if_rescaled_encloses. enclose. }
-        unfold entropy_allowed, entropy_rounding, entropy_parts, mean_error, entropy_floor, entropy_allowed_at, rounded_at, floor_at.
+        unfold entropy_allowed, entropy_rounding, entropy_parts, mean_error, entropy_floor, entropy_allowed_at,
+          rounded_at, floor_at.
         enclose.
       Qed.
     End Enclosed.

@@ -71,9 +71,7 @@ Section Operations.
 
   Definition less (i j : I.type) : bool := positive (I.sub p j i).
   Lemma less_is i j x y : encloses i x -> encloses j y -> less i j = true -> x < y.
-  Proof.
-    intros inx iny yes. enough (0 < y - x) by lra. eapply positive_is; [|exact yes]. now apply sub_encloses.
-  Qed.
+  Proof. intros inx iny yes. enough (0 < y - x) by lra. eapply positive_is; [|exact yes]. now apply sub_encloses. Qed.
 End Operations.
 
 (** ** Dyadic numbers, exactly *)
@@ -92,8 +90,7 @@ Qed.
 
 Theorem ordered_exactly x y : at_most x y = true <-> value x <= value y.
 Proof.
-  unfold at_most. set (e := Z.min (snd x) (snd y)).
-  rewrite (value_at_exponent e x), (value_at_exponent e y) by lia.
+  unfold at_most. set (e := Z.min (snd x) (snd y)). rewrite (value_at_exponent e x), (value_at_exponent e y) by lia.
   pose proof (bpow_gt_0 radix2 e). rewrite Z.leb_le. split; intros ordered.
   - apply Rmult_le_compat_r; [lra|]. now apply IZR_le.
   - apply le_IZR. now apply Rmult_le_reg_r with (bpow radix2 e).
@@ -186,8 +183,7 @@ Section Row.
   Lemma over_theta_encloses i x : encloses i x -> encloses (over_theta i) (x / value theta).
   Proof.
     intros inside. unfold over_theta. destruct (same theta (1, 0)%Z) eqn:one.
-    - apply same_is in one as ->. replace (x / value (1, 0)%Z) with x; [easy|].
-      unfold value, F2R. cbn. field.
+    - apply same_is in one as ->. replace (x / value (1, 0)%Z) with x; [easy|]. unfold value, F2R. cbn. field.
     - apply div_always_encloses; [easy|apply point_encloses].
   Qed.
 

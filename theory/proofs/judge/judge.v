@@ -140,8 +140,7 @@ Section Judge.
       apply add_encloses; [easy|]. now apply mul_encloses.
   Qed.
 
-  Theorem logsumexp_accusation output :
-    judge_logsumexp output = violated -> ~ keeps_logsumexp c row (value output).
+  Theorem logsumexp_accusation output : judge_logsumexp output = violated -> ~ keeps_logsumexp c row (value output).
   Proof.
     unfold judge_logsumexp. cbv zeta. set (s := share p c). set (r := summarise p c s theta largest_logit logits).
     destruct (applies s r) eqn:known; [|discriminate].
@@ -151,8 +150,7 @@ Section Judge.
     pose proof (kept_logsumexp c good (at_temperature theta largest_logit) row max some (value output) kept). lra.
   Qed.
 
-  Theorem entropy_accusation output :
-    judge_entropy output = violated -> ~ keeps_entropy c row (value output).
+  Theorem entropy_accusation output : judge_entropy output = violated -> ~ keeps_entropy c row (value output).
   Proof.
     unfold judge_entropy. cbv zeta. set (s := share p c). set (r := summarise p c s theta largest_logit logits).
     destruct (applies s r && quotients_are_sound s) eqn:known; [|discriminate].
@@ -237,9 +235,8 @@ Qed.
 Example one_is_returned : keeps_coefficient of_binary32 (row_at_temperature one [zero]) (at_temperature one zero) 1.
 Proof.
   set (x := at_temperature one zero). destruct (one_is_computed x) as [tree [_ element]].
-  assert (nothing : value zero = 0) by apply value_of_integer.
-  exists x, 1, 0%nat, 0%nat. split; [split; cbn; lia|]. split; [|exact element].
-  assert (max : is_maximum x [x]) by (split; [now left|intros y [<-|[]]; apply Rle_refl]).
+  assert (nothing : value zero = 0) by apply value_of_integer. exists x, 1, 0%nat, 0%nat. split; [split; cbn; lia|].
+  split; [|exact element]. assert (max : is_maximum x [x]) by (split; [now left|intros y [<-|[]]; apply Rle_refl]).
   apply sum_of_tree with x [x] 0%nat; [exact max|exact max| |exact tree| |easy].
   - cbn. rewrite nothing. apply converted_same.
   - unfold size. cbn. lra.
@@ -304,8 +301,7 @@ Section Masked.
     apply in_flat_map. exists (Some x). split; [exact inx|now left].
   Qed.
 
-  Theorem masked_b5 l :
-    keeps_masked_logsumexp l -> Rabs (l - ln (masked_total items)) <= logsumexp_allowed c m visible.
+  Theorem masked_b5 l : keeps_masked_logsumexp l -> Rabs (l - ln (masked_total items)) <= logsumexp_allowed c m visible.
   Proof using good max some.
     intros kept. rewrite masked_partition. apply (kept_logsumexp c good m visible max some). now apply masked_keeps.
   Qed.

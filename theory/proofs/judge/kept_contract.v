@@ -130,9 +130,7 @@ Section Contract.
     Let good_M : sound M := proj1 good.
 
     Lemma good_output : sound_output output_of.
-    Proof using good.
-      pose proof good as [_ [range [low _]]]. split; [|exact low]. cbn. now apply log_unit_nonneg.
-    Qed.
+    Proof using good. pose proof good as [_ [range [low _]]]. split; [|exact low]. cbn. now apply log_unit_nonneg. Qed.
 
     Lemma kernel_keeps_conversion s h j : sum_of_row M kappa m logits s h j -> 0 <= kappa.
     Proof using good. intros hs. apply (sum_between M good_M kappa m logits s h j hs). Qed.

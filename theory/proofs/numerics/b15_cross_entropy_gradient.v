@@ -44,8 +44,7 @@ Section Gradient.
     <= exp (a + INR h * lambda) * (size_alpha * p + magnitude bs + error) - (size_alpha * p + magnitude bs)
        + added_loss M l h (alphas ++ bs).
   Proof using good.
-    intros ha hl hp close near tree. cbv zeta.
-    assert (hoff : 0 <= off) by (pose proof (Rabs_pos (p' - p)); lra).
+    intros ha hl hp close near tree. cbv zeta. assert (hoff : 0 <= off) by (pose proof (Rabs_pos (p' - p)); lra).
     assert (factors : forall xs' xs ds, perturbed xs' xs ds ->
               perturbed (map (fun x => x * p') xs') (map (fun x => x * p) xs)
                         (map (fun q => (Rabs (fst q) + snd q) * off + snd q * p) (combine xs ds))
@@ -56,11 +55,10 @@ Section Gradient.
       - unfold magnitude, sum. simpl. repeat split; try ring. apply perturbed_none.
       - pose proof (Rabs_pos (x' - x)) as hd. repeat split.
         + simpl. apply perturbed_term; [|easy].
-          replace (x' * p' - x * p) with ((x + (x' - x)) * (p' - p) + (x' - x) * p) by ring.
-          eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right p) by lra.
-          assert (Rabs (x + (x' - x)) * Rabs (p' - p) <= (Rabs x + d) * off).
-          { apply Rmult_le_compat; try apply Rabs_pos; [|easy]. pose proof (Rabs_triang x (x' - x)). lra. }
-          assert (Rabs (x' - x) * p <= d * p) by now apply Rmult_le_compat_r. lra.
+          replace (x' * p' - x * p) with ((x + (x' - x)) * (p' - p) + (x' - x) * p) by ring. triangle.
+          rewrite !Rabs_mult, (Rabs_right p) by lra.
+          assert (Rabs (x + (x' - x)) * Rabs (p' - p) <= (Rabs x + d) * off) by monotone.
+          assert (Rabs (x' - x) * p <= d * p) by monotone. lra.
         + change (magnitude (map (fun x0 => x0 * p) (x :: xs))) with (Rabs (x * p) + magnitude (map (fun x0 => x0 * p) xs)).
           change (magnitude (x :: xs)) with (Rabs x + magnitude xs). rewrite IH2, Rabs_mult, (Rabs_right p) by lra. ring.
         + change (sum (map (fun x0 => x0 * p) (x :: xs))) with (x * p + sum (map (fun x0 => x0 * p) xs)).
@@ -78,13 +76,12 @@ Section Gradient.
     pose proof (perturbed_sum M good a l _ _ _ y h ha hl (joined _ _ _ _ _ _ terms rest) tree) as bound.
     unfold perturbed_rounding in bound. rewrite magnitude_app, !sum_app, zero, e1, m1, s1 in bound.
     assert (opp : magnitude (map Ropp bs) = magnitude bs /\ sum (map Ropp bs) = - sum bs).
-    { induction bs as [|b bs' IH]; [unfold magnitude, sum; simpl; split; ring|].
-      unfold magnitude, sum in *. simpl. clear - bs'. split.
+    { induction bs as [|b bs' IH]; [unfold magnitude, sum; simpl; split; ring|]. unfold magnitude, sum in *. simpl.
+      clear - bs'. split.
       - rewrite Rabs_Ropp. f_equal. induction bs' as [|c cs IH]; simpl; [easy|]. now rewrite Rabs_Ropp, IH.
       - induction bs' as [|c cs IH]; simpl in *; lra. }
-    destruct opp as [o1 o2]. rewrite o1, o2 in bound.
-    unfold added_loss, size in *. rewrite app_length, !map_length in bound. rewrite app_length.
-    replace (sum alphas * p - sum bs) with (sum alphas * p + - sum bs) by ring.
+    destruct opp as [o1 o2]. rewrite o1, o2 in bound. unfold added_loss, size in *. rewrite app_length, !map_length in bound.
+    rewrite app_length. replace (sum alphas * p - sum bs) with (sum alphas * p + - sum bs) by ring.
     eapply Rle_trans; [apply bound|]. right. ring.
   Qed.
 
@@ -97,20 +94,16 @@ Section Gradient.
     intros hf hv he [t [d [bt [bd ->]]]]. assert (lam : 0 <= lambda) by now apply unit_nonneg.
     pose proof (expm1_abs t lambda bt) as grows.
     assert (up : exp t <= exp lambda) by (apply exp_le; apply abs_between in bt; lra). pose proof (exp_pos t).
-    set (g := (exp lambda - 1) * f + exp lambda * e).
-    assert (hg : Rabs (f' * exp t - f) <= g).
-    { unfold g. replace (f' * exp t - f) with (f * (exp t - 1) + (f' - f) * exp t) by ring.
-      eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right f), (Rabs_right (exp t)) by lra.
-      assert (f * Rabs (exp t - 1) <= f * (exp lambda - 1)) by now apply Rmult_le_compat_l.
-      assert (Rabs (f' - f) * exp t <= e * exp lambda) by (apply Rmult_le_compat; try lra; apply Rabs_pos). lra. }
-    replace (v' * f' * exp t + d - v * f) with ((v' - v) * (f' * exp t) + v * (f' * exp t - f) + d) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
-    eapply Rle_trans; [apply Rabs_triang|]. rewrite !(Rabs_mult _ (f' * exp t)), (Rabs_mult v).
-    apply Rplus_le_compat.
-    - apply Rmult_le_compat; try apply Rabs_pos; [easy|].
-      replace (f' * exp t) with (f + (f' * exp t - f)) by ring.
-      eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right f); lra.
-    - now apply Rmult_le_compat_l; [apply Rabs_pos|].
+    set (g := (exp lambda - 1) * f + exp lambda * e). assert (hg : Rabs (f' * exp t - f) <= g).
+    { unfold g. replace (f' * exp t - f) with (f * (exp t - 1) + (f' - f) * exp t) by ring. triangle.
+      rewrite !Rabs_mult, (Rabs_right f), (Rabs_right (exp t)) by lra.
+      assert (f * Rabs (exp t - 1) <= f * (exp lambda - 1)) by monotone.
+      assert (Rabs (f' - f) * exp t <= e * exp lambda) by monotone. lra. }
+    replace (v' * f' * exp t + d - v * f) with ((v' - v) * (f' * exp t) + v * (f' * exp t - f) + d) by ring. triangle.
+    apply Rplus_le_compat; [|easy]. triangle. rewrite !(Rabs_mult _ (f' * exp t)), (Rabs_mult v). apply Rplus_le_compat.
+    - apply Rmult_le_compat; try apply Rabs_pos; [easy|]. replace (f' * exp t) with (f + (f' * exp t - f)) by ring.
+      triangle. rewrite (Rabs_right f); lra.
+    - now apply Rmult_le_compat_l; [monotone|].
   Qed.
 
   (** upstream = n / d as computed, times v as computed. *)
@@ -123,27 +116,25 @@ Section Gradient.
     Rabs (dx - n / d * v) <= rounding + u_out * (Rabs (n / d * v) + rounding) + (floor * (1 + u_out) + floor_out).
   Proof using good.
     intros close [t1 [e1 [b1 [c1 ->]]]] [t2 [e2 [b2 [c2 ->]]]] [r [e3 [br [be ->]]]] up rounding floor.
-    apply rounded_error; try easy. unfold rounding, floor, up.
-    assert (lam : 0 <= lambda) by now apply unit_nonneg. assert (hwm : 0 <= wm) by (unfold sound in good; lra).
-    set (q := n / d) in *. set (F := exp (2 * lambda)).
+    apply rounded_error; try easy. unfold rounding, floor, up. assert (lam : 0 <= lambda) by now apply unit_nonneg.
+    assert (hwm : 0 <= wm) by (unfold sound in good; lra). set (q := n / d) in *. set (F := exp (2 * lambda)).
     assert (tt : Rabs (t1 + t2) <= 2 * lambda) by (pose proof (Rabs_triang t1 t2); lra).
     pose proof (expm1_abs _ _ tt) as grows. fold F in grows.
     assert (upF : exp (t1 + t2) <= F) by (apply exp_le; apply abs_between in tt; lra).
-    assert (up2 : exp t2 <= F) by (apply exp_le; apply abs_between in b2; lra).
-    pose proof (exp_pos (t1 + t2)). pose proof (exp_pos t2). pose proof (Rabs_pos q). pose proof (Rabs_pos v).
+    assert (up2 : exp t2 <= F) by (apply exp_le; apply abs_between in b2; lra). pose proof (exp_pos (t1 + t2)).
+    pose proof (exp_pos t2). pose proof (Rabs_pos q). pose proof (Rabs_pos v).
     assert (size_v : Rabs v' <= Rabs v + error + lost).
     { replace v' with (v + (v' - v)) by ring. pose proof (Rabs_triang v (v' - v)). lra. }
     replace ((q * exp t1 + e1) * v' * exp t2 + e2 - q * v)
       with (q * ((v' - v) * exp (t1 + t2) + v * (exp (t1 + t2) - 1)) + (e1 * v' * exp t2 + e2))
       by (rewrite exp_plus; ring).
-    eapply Rle_trans; [apply Rabs_triang|].
+    triangle.
     apply Rle_trans with (Rabs q * ((error + lost) * F + Rabs v * (F - 1)) + (wm * (Rabs v + error + lost) * F + wm)).
     - apply Rplus_le_compat.
-      + rewrite Rabs_mult. apply Rmult_le_compat_l; [easy|]. eapply Rle_trans; [apply Rabs_triang|].
+      + rewrite Rabs_mult. apply Rmult_le_compat_l; [easy|]. triangle.
         rewrite !Rabs_mult, (Rabs_right (exp (t1 + t2))) by lra.
         apply Rplus_le_compat; [apply Rmult_le_compat; try lra; apply Rabs_pos|now apply Rmult_le_compat_l].
-      + eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
-        rewrite !Rabs_mult, (Rabs_right (exp t2)) by lra.
+      + triangle. apply Rplus_le_compat; [|easy]. rewrite !Rabs_mult, (Rabs_right (exp t2)) by lra.
         apply Rmult_le_compat; try lra; [apply Rmult_le_pos; apply Rabs_pos|].
         apply Rmult_le_compat; try apply Rabs_pos; easy.
     - right. ring.
@@ -161,16 +152,14 @@ Section Gradient.
     Rabs (dx - n / d * (v * f))
     <= rounding + u_out * (Rabs (n / d * (v * f)) + rounding) + (floor * (1 + u_out) + floor_out).
   Proof using good.
-    intros hf hv hf' up1 up2 slope [r [e3 [br [be ->]]]] up more rounding floor.
-    apply rounded_error; try easy.
+    intros hf hv hf' up1 up2 slope [r [e3 [br [be ->]]]] up more rounding floor. apply rounded_error; try easy.
     assert (same : rounded_output 0 0 y y) by (exists 0, 0; rewrite Rabs_R0; repeat split; lra).
-    pose proof (b15_gradient n d scale v v' error lost y 0 0 y hv up1 up2 same) as first. cbv zeta in first. fold up in first.
-    set (R1 := up * (exp (2 * lambda) * (Rabs v + error) - Rabs v)) in first.
+    pose proof (b15_gradient n d scale v v' error lost y 0 0 y hv up1 up2 same) as first. cbv zeta in first.
+    fold up in first. set (R1 := up * (exp (2 * lambda) * (Rabs v + error) - Rabs v)) in first.
     set (F1 := exp (2 * lambda) * (up * lost + wm * (Rabs v + error + lost)) + wm) in first.
-    assert (close : Rabs (y - n / d * v) <= R1 + F1) by (eapply Rle_trans; [exact first|]; right; ring).
-    pose proof (b15_slope (n / d * v) y (R1 + F1) f f' e z hf close hf' slope) as second.
-    fold more in second. rewrite Rabs_mult in second. fold up in second.
-    replace (n / d * (v * f)) with (n / d * v * f) by ring.
+    assert (close : Rabs (y - n / d * v) <= R1 + F1) by monotone.
+    pose proof (b15_slope (n / d * v) y (R1 + F1) f f' e z hf close hf' slope) as second. fold more in second.
+    rewrite Rabs_mult in second. fold up in second. replace (n / d * (v * f)) with (n / d * v * f) by ring.
     eapply Rle_trans; [exact second|]. right. unfold rounding, floor, R1, F1, more. ring.
   Qed.
 
@@ -183,13 +172,12 @@ Section Gradient.
     assert (nonneg : 0 < / Rabs d) by (apply Rinv_0_lt_compat; now apply Rabs_pos_lt).
     pose proof (expm1_abs t lambda bt) as grows. pose proof (exp_pos t).
     assert (up : exp t <= exp lambda) by (apply exp_le; apply abs_between in bt; lra).
-    replace (y / d * exp t + e - x / d) with (((y - x) * exp t + x * (exp t - 1)) / d + e) by (field; easy).
-    eapply Rle_trans; [apply Rabs_triang|].
+    replace (y / d * exp t + e - x / d) with (((y - x) * exp t + x * (exp t - 1)) / d + e) by (field; easy). triangle.
     replace ((exp lambda * (Rabs x + error) - Rabs x) / Rabs d + (exp lambda * lost / Rabs d + wm))
       with (((error + lost) * exp lambda + Rabs x * (exp lambda - 1)) / Rabs d + wm) by (field; now apply Rabs_no_R0).
-    apply Rplus_le_compat; [|easy]. unfold Rdiv. rewrite Rabs_mult, Rabs_inv. apply Rmult_le_compat_r; [lra|].
-    eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp t)) by lra.
-    apply Rplus_le_compat; [apply Rmult_le_compat; try lra; apply Rabs_pos|now apply Rmult_le_compat_l; [apply Rabs_pos|]].
+    apply Rplus_le_compat; [|easy]. unfold Rdiv. rewrite Rabs_mult, Rabs_inv. apply Rmult_le_compat_r; [lra|]. triangle.
+    rewrite !Rabs_mult, (Rabs_right (exp t)) by lra.
+    apply Rplus_le_compat; [apply Rmult_le_compat; try lra; apply Rabs_pos|now apply Rmult_le_compat_l; [monotone|]].
   Qed.
 
   (** upstream g times v, as b15_gradient has it of a quotient g / 1 that loses nothing. *)
@@ -200,13 +188,12 @@ Section Gradient.
     intros hv [t [e [bt [be ->]]]]. assert (lam : 0 <= lambda) by now apply unit_nonneg.
     pose proof (expm1_abs t lambda bt) as grows. pose proof (exp_pos t).
     assert (up : exp t <= exp lambda) by (apply exp_le; apply abs_between in bt; lra).
-    replace (g * v' * exp t + e - g * v) with (g * ((v' - v) * exp t + v * (exp t - 1)) + e) by ring.
-    eapply Rle_trans; [apply Rabs_triang|].
+    replace (g * v' * exp t + e - g * v) with (g * ((v' - v) * exp t + v * (exp t - 1)) + e) by ring. triangle.
     replace (Rabs g * (exp lambda * (Rabs v + error) - Rabs v) + (exp lambda * (Rabs g * lost) + wm))
       with (Rabs g * ((error + lost) * exp lambda + Rabs v * (exp lambda - 1)) + wm) by ring.
-    apply Rplus_le_compat; [|easy]. rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|].
-    eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp t)) by lra.
-    apply Rplus_le_compat; [apply Rmult_le_compat; try lra; apply Rabs_pos|now apply Rmult_le_compat_l; [apply Rabs_pos|]].
+    apply Rplus_le_compat; [|easy]. rewrite Rabs_mult. apply Rmult_le_compat_l; [monotone|]. triangle.
+    rewrite !Rabs_mult, (Rabs_right (exp t)) by lra.
+    apply Rplus_le_compat; [apply Rmult_le_compat; try lra; apply Rabs_pos|now apply Rmult_le_compat_l; [monotone|]].
   Qed.
 
   Theorem b15_divisor_last g d v v' error lost y z u_out floor_out dx :
@@ -266,30 +253,23 @@ Section Power.
        + (exp_floor M + threshold_floor quantum).
   Proof using good ranges.
     intros hq hr hd close arg [t [e [bt [be [_ [_ ->]]]]]] exact. destruct ranges as [h1 [h2 [h3 h4]]].
-    pose proof (exp_unit_nonneg M good) as hE.
-    assert (size : Rabs y <= d + log_sum + (first + rate * d)).
-    { replace y with (- (d + log_sum) + (y + (d + log_sum))) by ring. eapply Rle_trans; [apply Rabs_triang|].
+    pose proof (exp_unit_nonneg M good) as hE. assert (size : Rabs y <= d + log_sum + (first + rate * d)).
+    { replace y with (- (d + log_sum) + (y + (d + log_sum))) by ring. triangle.
       rewrite Rabs_Ropp, (Rabs_right (d + log_sum)) by lra. lra. }
-    set (w := - b + t + (d + log_sum)).
-    assert (bw : Rabs w <= power_constant + power_rate * d).
+    set (w := - b + t + (d + log_sum)). assert (bw : Rabs w <= power_constant + power_rate * d).
     { unfold w, power_constant, power_rate.
-      replace (- b + t + (d + log_sum)) with ((y + (d + log_sum)) + - (b + y) + t) by ring.
-      eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
-      rewrite Rabs_Ropp. assert (more * Rabs y <= more * (d + log_sum + (first + rate * d))) by now apply Rmult_le_compat_l.
-      lra. }
+      replace (- b + t + (d + log_sum)) with ((y + (d + log_sum)) + - (b + y) + t) by ring. triangle.
+      eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. rewrite Rabs_Ropp.
+      assert (more * Rabs y <= more * (d + log_sum + (first + rate * d))) by monotone. lra. }
     assert (hc : 0 <= power_constant).
-    { unfold power_constant. assert (0 <= more * (log_sum + first)) by (apply Rmult_le_pos; lra). lra. }
-    assert (hk : 0 <= power_rate).
-    { unfold power_rate. assert (0 <= more * (1 + rate)) by (apply Rmult_le_pos; lra). lra. }
+    { unfold power_constant. assert (0 <= more * (log_sum + first)) by monotone. lra. } assert (hk : 0 <= power_rate).
+    { unfold power_rate. assert (0 <= more * (1 + rate)) by monotone. lra. }
     assert (exact_range : 0 <= exact <= exp (- d)) by (unfold exact; split; [left; apply exp_pos|apply exp_le; lra]).
     pose proof (element_threshold quantum power_constant power_rate hq hc (conj hk hr) d exact hd exact_range) as chord.
     replace (exp (- b + t) + e - exact) with (exact * (exp w - 1) + e).
     2:{ unfold w, exact. rewrite exp_plus, exp_Ropp. field. apply Rgt_not_eq, exp_pos. }
-    pose proof (expm1_abs w _ bw) as grows.
-    eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right exact) by lra.
-    assert (exact * Rabs (exp w - 1) <= exact * (exp (power_constant + power_rate * d) - 1))
-      by now apply Rmult_le_compat_l.
-    lra.
+    pose proof (expm1_abs w _ bw) as grows. triangle. rewrite Rabs_mult, (Rabs_right exact) by lra.
+    assert (exact * Rabs (exp w - 1) <= exact * (exp (power_constant + power_rate * d) - 1)) by monotone. lra.
   Qed.
 End Power.
 
@@ -313,8 +293,7 @@ Section HardLabel.
     Rabs (dx - n / d * value)
     <= rounding + u_out * (Rabs (n / d * value) + rounding) + (floor * (1 + u_out) + floor_out).
   Proof using good hs some.
-    intros inx elem diff quotient prod out. cbv zeta.
-    assert (so : sound_output exact_output) by (split; simpl; lra).
+    intros inx elem diff quotient prod out. cbv zeta. assert (so : sound_output exact_output) by (split; simpl; lra).
     pose proof (element_absolute M exact_output good so kappa m logits s h j hs some x p inx elem) as close.
     pose proof (b15_hard_label M (coefficient logits x) p b z _ _ close diff) as apart.
     exact (b15_gradient M good n d scale _ z _ _ g u_out floor_out dx apart quotient prod out).

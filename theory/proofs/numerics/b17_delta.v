@@ -67,8 +67,7 @@ Section Delta.
     0 <= lt -> (h <= d)%nat -> added M (2 * r + lambda) lt (map (fun c => dO c * v a c) components) z h ->
     Rabs (z - value_product a) <= (exp products_log - 1) * value_size a + added_loss M lt h (map dO components).
   Proof using good reading.
-    intros hl low tree. rewrite (added_loss_of M lt h components dO (fun c => dO c * v a c)).
-    now apply dot; try lra.
+    intros hl low tree. rewrite (added_loss_of M lt h components dO (fun c => dO c * v a c)). now apply dot; try lra.
   Qed.
 
   Theorem b17_delta_saved lambda_O lt z h :
@@ -101,47 +100,45 @@ Section Delta.
     added M lambda lt (map (fun a => p_hat a * g_hat a) keys) z height ->
     Rabs (z - delta) <= recomputed_delta_rounding 0 + (products_delta_loss gl + added_loss M lt height (map p keys)).
   Proof using good reading weights.
-    intros hgl hlt computed tree. facts. pose proof (pos_INR height) as fh.
-    assert (fhl : 0 <= INR height * lambda) by (apply Rmult_le_pos; lra).
+    intros hgl hlt computed tree. facts. pose proof (pos_INR height) as fh. assert (fhl : 0 <= INR height * lambda) by monotone.
     set (b := products_log). assert (b0 : 0 <= b) by (unfold b, products_log; lra).
-    set (e := fun a => p a * value_size a * (exp (omega a + b) - 1) + (p a * exp (omega a) * gl + l a * (exp b * value_size a + gl))).
+    set (e := fun a => p a * value_size a * (exp (omega a + b) - 1)
+      + (p a * exp (omega a) * gl + l a * (exp b * value_size a + gl))).
     assert (near : perturbed (map (fun a => p_hat a * g_hat a) keys) (map (fun a => p a * value_product a) keys) (map e keys)).
     { apply perturbed_map. intros a ina. destruct (weights a ina) as [hp [hw hl]].
-      destruct (computed a ina) as [[t [e1 [bt [be ->]]]] close]. fold b in close.
-      pose proof (product_below_size a) as size. set (g := value_product a) in *. set (mu := value_size a) in *.
+      destruct (computed a ina) as [[t [e1 [bt [be ->]]]] close]. fold b in close. pose proof (product_below_size a) as size.
+      set (g := value_product a) in *. set (mu := value_size a) in *.
       replace ((p a * exp t + e1) * g_hat a - p a * g)
         with (p a * (g * (exp t - 1) + (g_hat a - g) * exp t) + e1 * g_hat a) by ring.
       pose proof (exp_at_least_one b b0) as B1. pose proof (Rabs_pos g).
-      assert (et : exp t <= exp (omega a)) by (apply exp_le; apply abs_between in bt; lra).
-      eapply Rle_trans; [apply Rabs_triang|]. unfold e. fold mu.
-      assert (main : Rabs (p a * (g * (exp t - 1) + (g_hat a - g) * exp t)) <= p a * (mu * (exp (omega a + b) - 1) + exp (omega a) * gl)).
-      { rewrite Rabs_mult, (Rabs_right (p a)) by lra. apply Rmult_le_compat_l; [easy|].
-        eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp t)) by (left; apply exp_pos).
+      assert (et : exp t <= exp (omega a)) by (apply exp_le; apply abs_between in bt; lra). triangle. unfold e. fold mu.
+      assert (main : Rabs (p a * (g * (exp t - 1) + (g_hat a - g) * exp t))
+        <= p a * (mu * (exp (omega a + b) - 1) + exp (omega a) * gl)).
+      { rewrite Rabs_mult, (Rabs_right (p a)) by lra. apply Rmult_le_compat_l; [easy|]. triangle.
+        rewrite !Rabs_mult, (Rabs_right (exp t)) by (left; apply exp_pos).
         assert (Rabs g * Rabs (exp t - 1) <= mu * (exp (omega a) - 1)).
-        { apply Rmult_le_compat; [easy|apply Rabs_pos|easy|now apply expm1_abs]. }
-        assert (Rabs (g_hat a - g) * exp t <= ((exp b - 1) * mu + gl) * exp (omega a)).
-        { apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|easy]. }
-        rewrite exp_plus. lra. }
+        { apply Rmult_le_compat; [easy|monotone|easy|now apply expm1_abs]. }
+        assert (Rabs (g_hat a - g) * exp t <= ((exp b - 1) * mu + gl) * exp (omega a)) by monotone. rewrite exp_plus. lra. }
       assert (Rabs (e1 * g_hat a) <= l a * (exp b * mu + gl)).
-      { rewrite Rabs_mult. apply Rmult_le_compat; [apply Rabs_pos|apply Rabs_pos|easy|].
-        replace (g_hat a) with (g + (g_hat a - g)) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra. }
+      { rewrite Rabs_mult. apply Rmult_le_compat; [monotone|monotone|easy|].
+        replace (g_hat a) with (g + (g_hat a - g)) by ring. triangle. lra. }
       lra. }
-    pose proof (perturbed_sum M good lambda lt _ _ _ z height fl hlt near tree) as bound.
-    unfold perturbed_rounding in bound. rewrite magnitude_map, (added_loss_of M lt height keys _ p) in bound. fold delta in bound.
+    pose proof (perturbed_sum M good lambda lt _ _ _ z height fl hlt near tree) as bound. unfold perturbed_rounding in bound.
+    rewrite magnitude_map, (added_loss_of M lt height keys _ p) in bound. fold delta in bound.
     replace (lambda + INR height * lambda) with ((INR height + 1) * lambda) in bound by ring.
-    set (K := (INR height + 1) * lambda) in *.
-    assert (K0 : 0 <= K) by (apply Rmult_le_pos; lra). pose proof (exp_at_least_one K K0) as K1.
+    set (K := (INR height + 1) * lambda) in *. assert (K0 : 0 <= K) by (apply Rmult_le_pos; lra).
+    pose proof (exp_at_least_one K K0) as K1.
     assert (same : exp K * (sum (map (fun a => Rabs (p a * value_product a)) keys) + sum (map e keys))
                    - sum (map (fun a => Rabs (p a * value_product a)) keys)
                    <= recomputed_delta_rounding 0 + products_delta_loss gl).
-    { apply Rle_trans with (sum (map (fun a => exp K * (Rabs (p a * value_product a) + e a) - Rabs (p a * value_product a)) keys)).
+    { apply Rle_trans with
+        (sum (map (fun a => exp K * (Rabs (p a * value_product a) + e a) - Rabs (p a * value_product a)) keys)).
       - right. rewrite sum_map_minus, sum_map_mult_l, sum_map_plus. ring.
       - unfold recomputed_delta_rounding, products_delta_loss. fold b. fold K. rewrite <- sum_map_mult_l, <- sum_map_plus.
         apply sum_map_le. intros a ina. destruct (weights a ina) as [hp [hw hl]]. unfold e.
         pose proof (product_below_size a) as size. rewrite Rabs_mult, (Rabs_right (p a)) by lra.
         set (mu := value_size a) in *. set (g := Rabs (value_product a)) in *.
-        assert (p a * ((exp K - 1) * g) <= p a * ((exp K - 1) * mu))
-          by (apply Rmult_le_compat_l; [easy|]; apply Rmult_le_compat_l; lra).
+        assert (p a * ((exp K - 1) * g) <= p a * ((exp K - 1) * mu)) by monotone.
         assert (p a * (mu * exp (omega a + b + K)) <= p a * (mu * exp (omega a + (whole + 0)))).
         { apply Rmult_le_compat_l; [easy|]. apply Rmult_le_compat_l; [assert (0 <= g) by apply Rabs_pos; lra|].
           apply exp_le. unfold b, products_log, K. lra. }
@@ -163,27 +160,29 @@ Section Delta.
        + (exp ((INR d + 1) * lambda + r + lambda_O) * sum (map (fun c => Rabs (dO c) * ol c) components) + added_loss M lt h (map dO components)).
   Proof using good reading weights.
     intros hO hol hlt low computed tree. facts. pose proof (pos_INR height) as fh.
-    assert (fhl : 0 <= INR height * lambda) by (apply Rmult_le_pos; lra).
+    assert (fhl : 0 <= INR height * lambda) by monotone.
     assert (near : perturbed (map (fun c => dO c * O_hat c) components) (map (fun c => dO c * output c) components)
                      (map (fun c => Rabs (dO c) * (output_rounding c + ol c)) components)).
-    { apply perturbed_map. intros c inc. replace (dO c * O_hat c - dO c * output c) with (dO c * (O_hat c - output c)) by ring.
-      rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|now apply computed]. }
+    { apply perturbed_map. intros c inc.
+      replace (dO c * O_hat c - dO c * output c) with (dO c * (O_hat c - output c)) by ring. rewrite Rabs_mult.
+      apply Rmult_le_compat_l; [monotone|now apply computed]. }
     pose proof (perturbed_sum M good (r + lambda_O + lambda) lt _ _ _ z h ltac:(lra) hlt near tree) as bound.
     rewrite <- delta_as_output in bound. unfold perturbed_rounding in bound.
     rewrite magnitude_map, (added_loss_of M lt h components _ dO) in bound.
     set (k := r + lambda_O + lambda + INR h * lambda) in *. set (K := (INR d + 1) * lambda + r + lambda_O).
     assert (kK : k <= K).
     { unfold k, K. assert (INR h * lambda <= INR d * lambda) by (apply Rmult_le_compat_r; [easy|now apply le_INR]). lra. }
-    assert (k0 : 0 <= k) by (unfold k; assert (0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]); lra).
+    assert (k0 : 0 <= k) by (unfold k; assert (0 <= INR h * lambda) by (apply Rmult_le_pos; [monotone|easy]); lra).
     pose proof (exp_at_least_one k k0) as E1. pose proof (exp_le _ _ kK) as EK.
     assert (split_sum : sum (map (fun c => Rabs (dO c) * (output_rounding c + ol c)) components)
-                        = sum (map (fun c => Rabs (dO c) * output_rounding c) components) + sum (map (fun c => Rabs (dO c) * ol c) components)).
+      = sum (map (fun c => Rabs (dO c) * output_rounding c) components) + sum (map (fun c => Rabs (dO c) * ol c) components)).
     { rewrite <- sum_map_plus. apply sum_map_ext. intros. ring. }
     (* |O_c| <= sum p |v_c|: both parts as sums over the keys *)
     assert (sizes : sum (map (fun c => Rabs (dO c * output c)) components) <= sum (map (fun a => p a * value_size a) keys)).
     { apply Rle_trans with (sum (map (fun c => sum (map (fun a => p a * Rabs (dO c * v a c)) keys)) components)).
       - apply sum_map_le. intros c _. unfold output. rewrite <- sum_map_mult_l. eapply Rle_trans; [apply sum_map_abs|].
-        apply sum_map_le. intros a ina. destruct (weights a ina) as [hp _]. rewrite !Rabs_mult, (Rabs_right (p a)) by lra. lra.
+        apply sum_map_le. intros a ina. destruct (weights a ina) as [hp _]. rewrite !Rabs_mult, (Rabs_right (p a)) by lra.
+        lra.
       - right. rewrite sum_swapped. apply sum_map_ext. intros a _. unfold value_size. now rewrite sum_map_mult_l. }
     assert (rounds : sum (map (fun c => Rabs (dO c) * output_rounding c) components)
                      = sum (map (fun a => p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1)) keys)).
@@ -194,19 +193,19 @@ Section Delta.
       - rewrite sum_swapped. apply sum_map_ext. intros a _. rewrite sum_map_mult_r. unfold value_size. ring. }
     set (Y := sum (map (fun c => Rabs (dO c * output c)) components)) in *.
     set (N := sum (map (fun c => Rabs (dO c) * ol c) components)) in *.
-    assert (N0 : 0 <= N) by (apply sum_map_nonneg; intros c inc; apply Rmult_le_pos; [apply Rabs_pos|now apply hol]).
+    assert (N0 : 0 <= N) by (apply sum_map_nonneg; intros c inc; apply Rmult_le_pos; [monotone|now apply hol]).
     rewrite split_sum, rounds in bound.
     set (Q := sum (map (fun a => p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1)) keys)) in *.
-    assert (both : (exp k - 1) * sum (map (fun a => p a * value_size a) keys) + exp k * Q <= recomputed_delta_rounding lambda_O).
+    assert (both : (exp k - 1) * sum (map (fun a => p a * value_size a) keys) + exp k * Q
+      <= recomputed_delta_rounding lambda_O).
     { unfold Q, recomputed_delta_rounding. rewrite <- !sum_map_mult_l, <- sum_map_plus. apply sum_map_le. intros a ina.
-      destruct (weights a ina) as [hp [hw _]].
-      assert (s0 : 0 <= p a * value_size a).
+      destruct (weights a ina) as [hp [hw _]]. assert (s0 : 0 <= p a * value_size a).
       { apply Rmult_le_pos; [easy|]. eapply Rle_trans; [apply Rabs_pos|apply product_below_size]. }
-      replace ((exp k - 1) * (p a * value_size a) + exp k * (p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1)))
+      replace ((exp k - 1) * (p a * value_size a)
+        + exp k * (p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1)))
         with (p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) * exp k - 1)) by ring.
       apply Rmult_le_compat_l; [easy|]. rewrite <- exp_plus. apply Rplus_le_compat_r, exp_le. unfold K in kK. lra. }
-    assert (exp k * N <= exp K * N) by now apply Rmult_le_compat_r.
-    assert ((exp k - 1) * Y <= (exp k - 1) * sum (map (fun a => p a * value_size a) keys)) by (apply Rmult_le_compat_l; lra).
-    lra.
+    assert (exp k * N <= exp K * N) by monotone.
+    assert ((exp k - 1) * Y <= (exp k - 1) * sum (map (fun a => p a * value_size a) keys)) by monotone. lra.
   Qed.
 End Delta.

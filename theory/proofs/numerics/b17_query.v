@@ -21,10 +21,9 @@ Local Open Scope R_scope.
 Lemma approximates_twice a l b l' x y z :
   approximates a l x y -> approximates b l' y z -> approximates (a + b) (l * exp b + l') x z.
 Proof.
-  intros [t [e [bt [be ->]]]] [t' [e' [bt' [be' ->]]]]. exists (t + t'), (e * exp t' + e').
-  apply abs_between in bt. apply abs_between in bt' as range. repeat split; [apply Rabs_le; lra| |rewrite exp_plus; ring].
-  eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
-  rewrite Rabs_mult, (Rabs_right (exp t')) by (left; apply exp_pos).
+  intros [t [e [bt [be ->]]]] [t' [e' [bt' [be' ->]]]]. exists (t + t'), (e * exp t' + e'). apply abs_between in bt.
+  apply abs_between in bt' as range. repeat split; [apply Rabs_le; lra| |rewrite exp_plus; ring]. triangle.
+  apply Rplus_le_compat; [|easy]. rewrite Rabs_mult, (Rabs_right (exp t')) by (left; apply exp_pos).
   apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|apply exp_le; lra].
 Qed.
 

@@ -62,9 +62,7 @@ Section Recomputed.
     assert (fn : 1 <= n) by (unfold size; rewrite <- (map_length score); apply (size_at_least_one scores), (in_not_nil m), max).
 
   Let is_direct : direct_log M 0 h j = direct.
-  Proof using.
-    unfold direct_log, direct, carried_log, argument_floor, rescale_unit. ring.
-  Qed.
+  Proof using. unfold direct_log, direct, carried_log, argument_floor, rescale_unit. ring. Qed.
 
   Lemma weight_as_score a : shared_sum * p a = exp (score a - m').
   Proof using good max max' hs.
@@ -83,7 +81,7 @@ Section Recomputed.
   Lemma item_above a : In a keys -> carried_log M j <= item_log a.
   Proof using good max max' errs hs.
     intros ina. facts. pose proof (error_nonneg a ina). pose proof (proj2 max (score a) (in_map _ _ _ ina)).
-    assert (0 <= t * (m - score a + 2 * largest)) by (apply Rmult_le_pos; lra). unfold item_log. lra.
+    assert (0 <= t * (m - score a + 2 * largest)) by monotone. unfold item_log. lra.
   Qed.
 
   Lemma direct_below_mean : exp direct <= 1 + mean_growth.
@@ -102,40 +100,38 @@ Section Recomputed.
               - (item_log a + INR h * lambda) <= - direct + (computed_score a - score a) - t * x').
     { intros a ina x' ->. destruct (errs a ina) as [close _]. apply abs_between in close.
       pose proof (deviation_moved keys m m' max max' error largest errs a ina) as [d0 d1].
-      assert (t * (m' - computed_score a) <= t * (m - score a + 2 * largest)) by now apply Rmult_le_compat_l.
-      unfold item_log, direct. lra. }
+      assert (t * (m' - computed_score a) <= t * (m - score a + 2 * largest)) by monotone. unfold item_log, direct. lra. }
     split.
-    - rewrite grown_mean, <- sum_map_mult_l. unfold weighted_sum. rewrite map_map, <- sum_map_mult_l.
-      apply sum_map_le. intros a ina. rewrite <- (Rmult_assoc shared_sum), weight_as_score, <- !exp_plus. apply exp_le.
+    - rewrite grown_mean, <- sum_map_mult_l. unfold weighted_sum. rewrite map_map, <- sum_map_mult_l. apply sum_map_le.
+      intros a ina. rewrite <- (Rmult_assoc shared_sum), weight_as_score, <- !exp_plus. apply exp_le.
       pose proof (near a ina _ eq_refl). lra.
     - apply Rle_trans with (shared_sum * sum (map (fun a => p a * exp (- (item_log a + INR h * lambda))) keys)).
-      + apply Rmult_le_compat_l; [apply Rmult_le_pos; [lra|left; apply exp_pos]|]. rewrite grown_mean in *.
-        apply harmonic_mean; try easy. intros a _. left. apply (weight_pos keys m m' max max').
+      + apply Rmult_le_compat_l; [apply Rmult_le_pos; [lra|monotone]|]. rewrite grown_mean in *. apply harmonic_mean; try easy.
+        intros a _. left. apply (weight_pos keys m m' max max').
       + unfold weighted_sum. rewrite map_map, <- !sum_map_mult_l. apply sum_map_le. intros a ina.
-        rewrite <- (Rmult_assoc shared_sum), weight_as_score, <- !exp_plus. apply exp_le. pose proof (near a ina _ eq_refl). lra.
+        rewrite <- (Rmult_assoc shared_sum), weight_as_score, <- !exp_plus. apply exp_le. pose proof (near a ina _ eq_refl).
+        lra.
   Qed.
 
   Theorem recomputed_sum : rel rho s shared_sum /\ exp (- rho) <= s.
   Proof using good max max' errs hs enough.
     facts. destruct inner_sums as [above below]. pose proof direct_below_mean as mean.
-    destruct (sum_between M good 0 m' computed_scores s h j hs) as [[low high] _].
-    rewrite is_direct, pull_items in *. replace (size computed_scores) with n in * by (unfold size; now rewrite map_length).
+    destruct (sum_between M good 0 m' computed_scores s h j hs) as [[low high] _]. rewrite is_direct, pull_items in *.
+    replace (size computed_scores) with n in * by (unfold size; now rewrite map_length).
     unfold recomputed_lost in enough. set (y := n * lost M j) in *. assert (hy : 0 <= y) by (apply Rmult_le_pos; lra).
     set (up := weighted_sum m' computed_scores (fun d => exp (t * d))) in *.
     set (down := weighted_sum m' computed_scores (fun d => exp (- (t * d)))) in *.
-    assert (one : forall f, (forall x, In x computed_scores -> 0 <= f (m' - x)) -> f 0 = 1 -> 1 <= weighted_sum m' computed_scores f).
-    { intros f pos f0. unfold weighted_sum.
-      replace 1 with ((fun x => exp (x - m') * f (m' - x)) m').
-      - apply (sum_map_at_least_one (fun x => exp (x - m') * f (m' - x))); [|apply max'].
-        intros x inx. apply Rmult_le_pos; [left; apply exp_pos|now apply pos].
+    assert (one : forall f, (forall x, In x computed_scores -> 0 <= f (m' - x)) -> f 0 = 1 -> 1
+      <= weighted_sum m' computed_scores f).
+    { intros f pos f0. unfold weighted_sum. replace 1 with ((fun x => exp (x - m') * f (m' - x)) m').
+      - apply (sum_map_at_least_one (fun x => exp (x - m') * f (m' - x))); [|apply max']. intros x inx.
+        apply Rmult_le_pos; [monotone|now apply pos].
       - cbv beta. rewrite Rminus_diag_eq, exp_0, f0 by easy. ring. }
     assert (U1 : 1 <= up) by (apply one; [intros; left; apply exp_pos|rewrite Rmult_0_r; apply exp_0]).
     assert (D1 : 1 <= down) by (apply one; [intros; left; apply exp_pos|rewrite Rmult_0_r, Ropp_0; apply exp_0]).
-    set (z := y * exp (2 * direct)) in *.
-    assert (d0 : 0 <= direct) by (unfold direct; lra).
-    assert (yz : y <= z).
-    { unfold z. rewrite <- (Rmult_1_r y) at 1. apply Rmult_le_compat_l; [easy|]. apply exp_at_least_one. lra. }
-    set (Q := 1 + mean_growth) in *. assert (Q0 : 0 < Q) by (eapply Rlt_le_trans; [apply exp_pos|apply mean]).
+    set (z := y * exp (2 * direct)) in *. assert (d0 : 0 <= direct) by (unfold direct; lra). assert (yz : y <= z).
+    { unfold z. rewrite <- (Rmult_1_r y) at 1. monotone. } set (Q := 1 + mean_growth) in *.
+    assert (Q0 : 0 < Q) by (eapply Rlt_le_trans; [apply exp_pos|apply mean]).
     assert (sh : 0 < shared_sum) by (apply Rmult_lt_0_compat; [lra|apply exp_pos]).
     assert (erho : exp rho = Q * / (1 - z)).
     { unfold rho, Rminus at 1. rewrite exp_plus, exp_Ropp. unfold recomputed_lost. fold y. fold z.
@@ -145,21 +141,19 @@ Section Recomputed.
     { eapply Rle_trans; [|apply low]. unfold z.
       replace (exp direct * y) with (exp (- direct) * (y * exp (2 * direct))).
       - pose proof (exp_pos (- direct)). pose proof (exp_pos (2 * direct)).
-        assert (0 <= exp (- direct) * (y * exp (2 * direct))) by (apply Rmult_le_pos; [lra|apply Rmult_le_pos; lra]). nra.
+        assert (0 <= exp (- direct) * (y * exp (2 * direct))) by monotone. nra.
       - replace (exp (- direct) * (y * exp (2 * direct))) with (y * (exp (- direct) * exp (2 * direct))) by ring.
         rewrite <- exp_plus. replace (- direct + 2 * direct) with direct by ring. ring. }
     split.
     - apply rel_of_bounds; [easy|]. rewrite erho, erho'. split.
-      + eapply Rle_trans; [|apply lowest]. rewrite <- Rmult_assoc. apply Rmult_le_compat_r; lra.
-      + eapply Rle_trans; [apply high|]. rewrite <- Rmult_assoc.
-        apply Rle_trans with (shared_sum * Q * (1 + y)).
-        * apply Rle_trans with (exp direct * up * (1 + y)); [|apply Rmult_le_compat_r; lra].
-          rewrite Rmult_assoc. apply Rmult_le_compat_l; [left; apply exp_pos|]. nra.
-        * apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|].
-          apply Rmult_le_reg_r with (1 - z); [lra|]. rewrite Rinv_l by lra. nra.
+      + eapply Rle_trans; [|apply lowest]. rewrite <- Rmult_assoc. monotone.
+      + eapply Rle_trans; [apply high|]. rewrite <- Rmult_assoc. apply Rle_trans with (shared_sum * Q * (1 + y)).
+        * apply Rle_trans with (exp direct * up * (1 + y)); [|monotone]. rewrite Rmult_assoc.
+          apply Rmult_le_compat_l; [monotone|]. nra.
+        * apply Rmult_le_compat_l; [monotone|]. apply Rmult_le_reg_r with (1 - z); [lra|]. rewrite Rinv_l by lra. nra.
     - rewrite erho'. eapply Rle_trans; [|apply lowest]. apply Rmult_le_compat_r; [lra|].
-      apply Rle_trans with (exp (- direct) * 1); [|apply Rmult_le_compat_l; [left; apply exp_pos|easy]].
-      rewrite Rmult_1_r, exp_Ropp. apply Rinv_le_contravar; [apply exp_pos|easy].
+      apply Rle_trans with (exp (- direct) * 1); [|apply Rmult_le_compat_l; [monotone|easy]].
+      rewrite Rmult_1_r, exp_Ropp. monotone.
   Qed.
   (** ** p from a numerator that may have been stored early *)
 
@@ -183,26 +177,24 @@ Section Recomputed.
     destruct (carried_error M good k _ v num) as [_ [w [e [bw [be ->]]]]].
     destruct (carried_growing M good k j early) as [mono mono'].
     pose proof (quotient_unit_nonneg M r good loses leaves) as q0. pose proof (carried_nonneg M good k) as [_ l0].
-    destruct (errs a ina) as [eps _]. pose proof (deviation_moved keys m m' max max' error largest errs a ina) as [d0 d1].
-    assert (hd : t * (m' - computed_score a) <= t * (m - score a + 2 * largest)) by now apply Rmult_le_compat_l.
+    destruct (errs a ina) as [eps _].
+    pose proof (deviation_moved keys m m' max max' error largest errs a ina) as [d0 d1].
+    assert (hd : t * (m' - computed_score a) <= t * (m - score a + 2 * largest)) by monotone.
     assert (s0 : 0 < s) by (eapply Rlt_le_trans; [apply exp_pos|apply least]).
-    assert (sh : 0 < shared_sum) by (apply Rmult_lt_0_compat; [lra|apply exp_pos]).
-    assert (small : 0 < / s <= exp rho).
-    { split; [now apply Rinv_0_lt_compat|]. rewrite <- (Ropp_involutive rho), exp_Ropp.
-      apply Rinv_le_contravar; [apply exp_pos|easy]. }
-    exists (computed_score a - score a + w + ts + t1), (e * / s * exp t1 + e1).
-    apply abs_between in bts. apply abs_between in bt1. apply abs_between in bw. apply abs_between in eps. repeat split.
+    assert (sh : 0 < shared_sum) by (apply Rmult_lt_0_compat; [lra|apply exp_pos]). assert (small : 0 < / s <= exp rho).
+    { split; [monotone|]. rewrite <- (Ropp_involutive rho), exp_Ropp. monotone. }
+    exists (computed_score a - score a + w + ts + t1), (e * / s * exp t1 + e1). apply abs_between in bts.
+    apply abs_between in bt1. apply abs_between in bw. apply abs_between in eps. repeat split.
     - unfold quotient_log, item_log. apply Rabs_le. lra.
-    - unfold coefficient_lost.
-      eapply Rle_trans; [apply Rabs_triang|]. rewrite Rmult_plus_distr_l. apply Rplus_le_compat.
+    - unfold coefficient_lost. triangle. rewrite Rmult_plus_distr_l. apply Rplus_le_compat.
       + rewrite !Rabs_mult, (Rabs_right (/ s)), (Rabs_right (exp t1)) by (try (left; apply exp_pos); lra).
         apply Rle_trans with (exp (carried_log M k) * carried_loss M k * exp rho * exp (quotient_unit M r)).
-        * apply Rmult_le_compat; [|left; apply exp_pos| |apply exp_le; lra].
-          -- apply Rmult_le_pos; [apply Rabs_pos|lra].
-          -- apply Rmult_le_compat; [apply Rabs_pos|lra|easy|easy].
+        * apply Rmult_le_compat; [|monotone| |monotone].
+          -- monotone.
+          -- monotone.
         * replace (exp (carried_log M k) * carried_loss M k * exp rho * exp (quotient_unit M r))
             with (exp (carried_log M k + rho + quotient_unit M r) * carried_loss M k) by (rewrite !exp_plus; ring).
-          apply Rmult_le_compat; [left; apply exp_pos|easy| |easy]. apply exp_le. unfold quotient_log. lra.
+          apply Rmult_le_compat; [monotone|easy| |easy]. apply exp_le. unfold quotient_log. lra.
       + rewrite <- (Rmult_1_l (product_floor M)) in be1. eapply Rle_trans; [apply be1|].
         apply Rmult_le_compat_r; [easy|]. apply exp_at_least_one. unfold quotient_log. lra.
     - pose proof (weight_as_score a) as as_score.
@@ -217,8 +209,7 @@ Section Recomputed.
 
   (** ** L from the sum and from the maximum as computed *)
 
-  Definition recomputed_log_error : R :=
-    rho + log_error M * (ln S + largest + rho) + sum_floor M.
+  Definition recomputed_log_error : R := rho + log_error M * (ln S + largest + rho) + sum_floor M.
   Definition recomputed_logsumexp_error : R :=
     recomputed_log_error + roundoff M * (Rabs L + recomputed_log_error) + sum_floor M.
 
@@ -228,22 +219,20 @@ Section Recomputed.
   Proof using good max max' errs hs enough.
     intros hy [d [e [bd [be ->]]]]. facts. destruct recomputed_sum as [close least].
     assert (sh : 0 < shared_sum) by (apply Rmult_lt_0_compat; [lra|apply exp_pos]).
-    pose proof (rel_log _ _ _ sh close) as logs. unfold shared_sum in logs. rewrite ln_mult, ln_exp in logs by (try apply exp_pos; lra).
-    pose proof (ln_le 1 S ltac:(lra) S1) as lnS. rewrite ln_1 in lnS.
-    assert (maxima : Rabs (m - m') <= largest).
-    { destruct (proj1 (in_map_iff _ _ _) (proj1 max')) as [b [eqb inb]]. destruct (proj1 (in_map_iff _ _ _) (proj1 max)) as [a [eqa ina]].
-      destruct (errs a ina) as [ca la]. destruct (errs b inb) as [cb lb]. apply abs_between in ca. apply abs_between in cb.
-      pose proof (proj2 max (score b) (in_map _ _ _ inb)). pose proof (proj2 max' (computed_score a) (in_map _ _ _ ina)).
-      apply Rabs_le. lra. }
-    assert (el : 0 <= log_error M) by apply good.
-    assert (size_log : Rabs (ln s) <= ln S + largest + rho).
+    pose proof (rel_log _ _ _ sh close) as logs. unfold shared_sum in logs.
+    rewrite ln_mult, ln_exp in logs by (try apply exp_pos; lra). pose proof (ln_le 1 S ltac:(lra) S1) as lnS.
+    rewrite ln_1 in lnS. assert (maxima : Rabs (m - m') <= largest).
+    { destruct (proj1 (in_map_iff _ _ _) (proj1 max')) as [b [eqb inb]].
+      destruct (proj1 (in_map_iff _ _ _) (proj1 max)) as [a [eqa ina]]. destruct (errs a ina) as [ca la].
+      destruct (errs b inb) as [cb lb]. apply abs_between in ca. apply abs_between in cb.
+      pose proof (proj2 max (score b) (in_map _ _ _ inb)).
+      pose proof (proj2 max' (computed_score a) (in_map _ _ _ ina)). apply Rabs_le. lra. }
+    assert (el : 0 <= log_error M) by apply good. assert (size_log : Rabs (ln s) <= ln S + largest + rho).
     { apply abs_between in logs. apply abs_between in maxima. pose proof rho_nonneg. apply Rabs_le. lra. }
-    assert (log_error M * Rabs (ln s) <= log_error M * (ln S + largest + rho)) by now apply Rmult_le_compat_l.
-    unfold recomputed_logsumexp_error.
-    replace (sum_floor M) with (0 * (1 + roundoff M) + sum_floor M) at 1 by ring.
+    assert (log_error M * Rabs (ln s) <= log_error M * (ln S + largest + rho)) by monotone.
+    unfold recomputed_logsumexp_error. replace (sum_floor M) with (0 * (1 + roundoff M) + sum_floor M) at 1 by ring.
     apply (rounded_error (roundoff M) L (m' + y) d e recomputed_log_error 0 (sum_floor M) bd be).
     rewrite (logsumexp_from_statistics m scores max). unfold recomputed_log_error. rewrite Rplus_0_r.
-    replace (m' + y - (m + ln S)) with ((y - ln s) + (ln s - (ln S + (m - m')))) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. lra.
+    replace (m' + y - (m + ln S)) with ((y - ln s) + (ln s - (ln S + (m - m')))) by ring. triangle. lra.
   Qed.
 End Recomputed.

@@ -48,21 +48,19 @@ Section Sums.
   Proof using good.
     intros ha1 ha2 hl1 hl2 hx hy [t1 [e1 [b1 [c1 ->]]]] [t2 [e2 [b2 [c2 ->]]]] [t3 [e3 [b3 [c3 ->]]]].
     pose proof (unit_nonneg M good) as fl. assert (fm : 0 <= wm) by (unfold sound in good; lra).
-    apply abs_between in b1. apply abs_between in b2. apply abs_between in b3.
-    set (E := exp (a1 + a2 + lambda)). assert (E1 : 1 <= E) by (apply exp_at_least_one; lra).
+    apply abs_between in b1. apply abs_between in b2. apply abs_between in b3. set (E := exp (a1 + a2 + lambda)).
+    assert (E1 : 1 <= E) by (apply exp_at_least_one; lra).
     assert (up : forall v V c, 0 <= V -> Rabs v <= V -> c <= a1 + a2 + lambda -> Rabs (v * exp c) <= V * E).
     { intros v V c hV hv hc. rewrite Rabs_mult, (Rabs_right (exp c)) by (left; apply exp_pos).
       apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|now apply exp_le]. }
     assert (many : forall v V w W, Rabs v <= V -> Rabs w <= W -> Rabs (v * w) <= V * W).
-    { intros v V w W hv hw. rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; easy. }
-    pose proof (Rabs_pos x). pose proof (Rabs_pos y).
+    { intros v V w W hv hw. monotone. } pose proof (Rabs_pos x). pose proof (Rabs_pos y).
     exists (t1 + t2 + t3), (e1 * y * exp (t2 + t3) + e1 * e2 * exp t3 + x * e2 * exp (t1 + t3) + e3).
     repeat split; [apply Rabs_le; lra| |rewrite !exp_plus; ring].
     pose proof (up (e1 * y) (l1 * Y) (t2 + t3) ltac:(apply Rmult_le_pos; lra) (many _ _ _ _ c1 hy) ltac:(lra)).
     pose proof (up (e1 * e2) (l1 * l2) t3 ltac:(apply Rmult_le_pos; lra) (many _ _ _ _ c1 c2) ltac:(lra)).
     pose proof (up (x * e2) (X * l2) (t1 + t3) ltac:(apply Rmult_le_pos; lra) (many _ _ _ _ hx c2) ltac:(lra)).
-    assert (1 * wm <= E * wm) by (apply Rmult_le_compat_r; lra).
-    eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
+    assert (1 * wm <= E * wm) by monotone. triangle. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
     eapply Rle_trans; [apply Rplus_le_compat_r, Rplus_le_compat_r, Rabs_triang|]. lra.
   Qed.
 
@@ -81,24 +79,24 @@ Section Sums.
 
     Theorem b17_weighted_sum : Rabs (y - exact) <= weighted_rounding + weighted_loss.
     Proof using good reading lt_nonneg weights tree.
-      pose proof (unit_nonneg M good) as fl. assert (hh : 0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
+      pose proof (unit_nonneg M good) as fl. assert (hh : 0 <= INR h * lambda) by monotone.
       set (d := fun a => Rabs (x a) * (p a * (exp (omega a) - 1) + l a)).
       assert (near : perturbed (map (fun a => p_hat a * x a) pairs) (map (fun a => p a * x a) pairs) (map d pairs)).
       { apply perturbed_map. intros a ina. destruct (weights a ina) as [hp [hw [hl [t [e [bt [be ->]]]]]]]. unfold d.
-        replace ((p a * exp t + e) * x a - p a * x a) with (x a * (p a * (exp t - 1) + e)) by ring.
-        rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|]. eapply Rle_trans; [apply Rabs_triang|].
-        apply Rplus_le_compat; [|easy]. rewrite Rabs_mult, (Rabs_right (p a)) by lra.
-        apply Rmult_le_compat_l; [easy|now apply expm1_abs]. }
+        replace ((p a * exp t + e) * x a - p a * x a) with (x a * (p a * (exp t - 1) + e)) by ring. rewrite Rabs_mult.
+        apply Rmult_le_compat_l; [monotone|]. triangle. apply Rplus_le_compat; [|easy].
+        rewrite Rabs_mult, (Rabs_right (p a)) by lra. apply Rmult_le_compat_l; [easy|now apply expm1_abs]. }
       pose proof (perturbed_sum M good (r + lambda) lt _ _ _ y h ltac:(lra) lt_nonneg near tree) as bound.
-      unfold perturbed_rounding in bound.
-      rewrite magnitude_map, (added_loss_of M lt h pairs (fun a => p a * x a) x) in bound.
+      unfold perturbed_rounding in bound. rewrite magnitude_map, (added_loss_of M lt h pairs (fun a => p a * x a) x) in bound.
       replace (r + lambda + INR h * lambda) with K in bound by ring.
-      assert (same : exp K * (sum (map (fun a => Rabs (p a * x a)) pairs) + sum (map d pairs)) - sum (map (fun a => Rabs (p a * x a)) pairs)
-                     = weighted_rounding + exp K * sum (map (fun a => Rabs (x a) * l a) pairs)).
+      assert (same : exp K * (sum (map (fun a => Rabs (p a * x a)) pairs) + sum (map d pairs))
+        - sum (map (fun a => Rabs (p a * x a)) pairs)
+        = weighted_rounding + exp K * sum (map (fun a => Rabs (x a) * l a) pairs)).
       { transitivity (sum (map (fun a => exp K * (Rabs (p a * x a) + d a) - Rabs (p a * x a)) pairs)).
         - rewrite sum_map_minus, sum_map_mult_l, sum_map_plus. ring.
         - unfold weighted_rounding. rewrite <- sum_map_mult_l, <- sum_map_plus. apply sum_map_ext. intros a ina.
-          destruct (weights a ina) as [hp _]. unfold d. rewrite Rabs_mult, (Rabs_right (p a)) by lra. rewrite (exp_plus (omega a)). ring. }
+          destruct (weights a ina) as [hp _]. unfold d. rewrite Rabs_mult, (Rabs_right (p a)) by lra.
+          rewrite (exp_plus (omega a)). ring. }
       unfold weighted_loss. lra.
     Qed.
 
@@ -137,7 +135,7 @@ Section Sums.
     Proof using gradients.
       apply perturbed_map. intros a ina.
       replace (s * (dS_hat a * x a) - s * (dS a * x a)) with (s * (x a * (dS_hat a - dS a))) by ring.
-      rewrite !Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|]. apply Rmult_le_compat_l; [apply Rabs_pos|now apply gradients].
+      rewrite !Rabs_mult. apply Rmult_le_compat_l; [monotone|]. apply Rmult_le_compat_l; [monotone|now apply gradients].
     Qed.
 
     Let size_of s : magnitude (map (fun a => s * (dS a * x a)) pairs) = Rabs s * magnitude (map (fun a => dS a * x a) pairs).
@@ -154,41 +152,40 @@ Section Sums.
 
     Theorem b17_split_gradient_sum : Rabs (y - exact) <= split_sum_rounding + split_sum_loss.
     Proof using good reading lt_nonneg gradients factors form.
-      pose proof (unit_nonneg M good) as fl. assert (hh : 0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
+      pose proof (unit_nonneg M good) as fl. assert (hh : 0 <= INR h * lambda) by monotone.
       assert (fm : 0 <= wm) by (unfold sound in good; lra). rewrite rounding_is. unfold split_sum_loss.
       pose proof (Rabs_pos s2) as ps. pose proof (exp_at_least_one (c2 + lambda) ltac:(lra)) as two.
       set (Y := magnitude (map (fun a => dS a * x a) pairs)). set (G := sum (map (fun a => Rabs (x a) * eps a) pairs)).
       destruct form as [z tree|y0 t z tree bt [t1 [e1 [bt1 [be1 ->]]]]].
-      - pose proof (perturbed_sum M good (r + (c1 + c2 + lambda)) lt _ _ _ z h ltac:(lra) lt_nonneg (near (s1 * s2)) tree) as bound.
+      - pose proof (perturbed_sum M good (r + (c1 + c2 + lambda)) lt _ _ _ z h ltac:(lra) lt_nonneg (near (s1 * s2)) tree) as
+          bound.
         destruct (added_nonneg M good (r + (c1 + c2 + lambda)) lt _ z h ltac:(lra) lt_nonneg tree) as [_ l0].
         rewrite (added_loss_of M lt h pairs _ x) in l0. unfold perturbed_rounding in bound.
         rewrite (added_loss_of M lt h pairs _ x), !sum_map_mult_l, size_of in bound. fold Y G in bound.
         replace (r + (c1 + c2 + lambda) + INR h * lambda) with K in bound by ring.
-        assert (1 * lost (map x pairs) <= exp (c2 + lambda) * lost (map x pairs)) by (apply Rmult_le_compat_r; lra).
-        assert (0 <= Rabs s2 * (exp (c2 + lambda) * lost (map x pairs))) by (apply Rmult_le_pos; [easy|apply Rmult_le_pos; lra]). lra.
+        assert (1 * lost (map x pairs) <= exp (c2 + lambda) * lost (map x pairs)) by monotone.
+        assert (0 <= Rabs s2 * (exp (c2 + lambda) * lost (map x pairs))) by monotone. lra.
       - pose proof (perturbed_sum M good (r + c1) lt _ _ _ y0 h ltac:(lra) lt_nonneg (near s1) tree) as bound.
         destruct (added_nonneg M good (r + c1) lt _ y0 h ltac:(lra) lt_nonneg tree) as [_ l0].
         rewrite (added_loss_of M lt h pairs _ x) in l0. unfold perturbed_rounding in bound.
         rewrite (added_loss_of M lt h pairs _ x), !sum_map_mult_l, size_of in bound. fold Y G in bound.
         set (S0 := sum (map (fun a => dS a * x a) pairs)) in *. set (k := r + c1 + INR h * lambda) in *.
         apply abs_between in bt. apply abs_between in bt1. pose proof (Rabs_pos s1) as p1.
-        assert (YS : Rabs S0 <= Y) by apply sum_below_magnitude.
-        assert (e2 : exp (t + t1) <= exp (c2 + lambda)) by (apply exp_le; lra).
+        assert (YS : Rabs S0 <= Y) by apply sum_below_magnitude. assert (e2 : exp (t + t1) <= exp (c2 + lambda)) by monotone.
         pose proof (expm1_abs (t + t1) (c2 + lambda) ltac:(apply Rabs_le; lra)) as m2.
         assert (whole : exp K = exp k * exp (c2 + lambda)) by (rewrite <- exp_plus; f_equal; unfold k; ring).
         replace (y0 * (s2 * exp t) * exp t1 + e1 - s1 * s2 * S0)
           with (s2 * ((y0 - s1 * S0) * exp (t + t1) + s1 * S0 * (exp (t + t1) - 1)) + e1) by (rewrite exp_plus; ring).
-        eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_mult s1 s2).
+        triangle. rewrite Rabs_mult, (Rabs_mult s1 s2).
         assert (inner : Rabs ((y0 - s1 * S0) * exp (t + t1) + s1 * S0 * (exp (t + t1) - 1))
                         <= Rabs s1 * (exp K * (Y + G) - Y) + exp (c2 + lambda) * lost (map x pairs)).
-        { eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp (t + t1))) by (left; apply exp_pos).
-          assert (Rabs (y0 - s1 * S0) * exp (t + t1) <= (Rabs s1 * (exp k * (Y + G) - Y) + lost (map x pairs)) * exp (c2 + lambda)).
-          { apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|lra|easy]. }
-          assert (Rabs s1 * Rabs S0 * Rabs (exp (t + t1) - 1) <= Rabs s1 * Y * (exp (c2 + lambda) - 1)).
-          { apply Rmult_le_compat; [|apply Rabs_pos| |easy]; [apply Rmult_le_pos; [easy|apply Rabs_pos]|now apply Rmult_le_compat_l]. }
+        { triangle. rewrite !Rabs_mult, (Rabs_right (exp (t + t1))) by (left; apply exp_pos).
+          assert (Rabs (y0 - s1 * S0) * exp (t + t1)
+            <= (Rabs s1 * (exp k * (Y + G) - Y) + lost (map x pairs)) * exp (c2 + lambda)) by monotone.
+          assert (Rabs s1 * Rabs S0 * Rabs (exp (t + t1) - 1) <= Rabs s1 * Y * (exp (c2 + lambda) - 1)) by monotone.
           rewrite whole. lra. }
         apply Rmult_le_compat_l with (r := Rabs s2) in inner; [|easy].
-        assert (0 <= exp (c2 + lambda) * lost (map x pairs)) by (apply Rmult_le_pos; lra). lra.
+        assert (0 <= exp (c2 + lambda) * lost (map x pairs)) by monotone. lra.
     Qed.
 
     Theorem b17_split_gradient_output u_out floor_out dq :
@@ -222,8 +219,7 @@ Section Sums.
     Proof using form.
       destruct form as [z tree|y0 t z tree bt product].
       - apply split_terms. rewrite Rmult_1_l. now replace (lambda + lambda + lambda) with (3 * lambda) by ring.
-      - apply split_total with y0 t; [|easy|easy].
-        erewrite map_ext; [exact tree|]. intros a. cbv beta. ring.
+      - apply split_total with y0 t; [|easy|easy]. erewrite map_ext; [exact tree|]. intros a. cbv beta. ring.
     Qed.
 
     Theorem b17_gradient_sum : Rabs (y - exact) <= gradient_sum_rounding + gradient_sum_loss.
@@ -273,23 +269,22 @@ Section Root.
   Theorem b17_root_term dS size x y :
     Rabs dS <= size -> rooted_term dS x y -> approximates (r + term_log) (term_loss size) (root * (dS * x)) y.
   Proof using good losses.
-    intros hs [x0 t x1 x2 y' [t0 [e0 [b0 [c0 ->]]]] bt [t1 [e1 [b1 [c1 ->]]]] [t2 [e2 [b2 [c2 ->]]]] [t3 [e3 [b3 [c3 ->]]]]].
+    intros hs [x0 t x1 x2 y' [t0 [e0 [b0 [c0 ->]]]] bt [t1 [e1 [b1 [c1 ->]]]] [t2 [e2 [b2 [c2 ->]]]]
+      [t3 [e3 [b3 [c3 ->]]]]].
     pose proof (unit_nonneg M good) as fl. assert (fm : 0 <= wm) by (unfold sound in good; lra).
-    destruct losses as [h64 [hin [hf [hr hx]]]]. unfold root_log in bt.
-    apply abs_between in b0. apply abs_between in bt. apply abs_between in b1. apply abs_between in b2. apply abs_between in b3.
+    destruct losses as [h64 [hin [hf [hr hx]]]]. unfold root_log in bt. apply abs_between in b0.
+    apply abs_between in bt. apply abs_between in b1. apply abs_between in b2. apply abs_between in b3.
     exists (t0 + t + t1 + t2 + t3), (dS * (e0 * root * exp (t + t1 + t2 + t3) + e1 * exp (t2 + t3) + e2 * exp t3) + e3).
     repeat split; [unfold term_log, root_log; apply Rabs_le; lra| |rewrite !exp_plus; ring].
     assert (up : forall v V c, 0 <= V -> Rabs v <= V -> c <= term_log -> Rabs (v * exp c) <= exp term_log * V).
-    { intros v V c hV hv hc. rewrite Rabs_mult, (Rabs_right (exp c)), Rmult_comm by (left; apply exp_pos).
-      apply Rmult_le_compat; [left; apply exp_pos|apply Rabs_pos|now apply exp_le|easy]. }
+    { intros v V c hV hv hc. rewrite Rabs_mult, (Rabs_right (exp c)), Rmult_comm by (left; apply exp_pos). monotone. }
     pose proof (Rabs_pos root) as pr. pose proof (Rabs_pos dS). unfold term_log, root_log in *.
     assert (u0 : Rabs (e0 * root * exp (t + t1 + t2 + t3)) <= exp term_log * (Rabs root * l_x)).
-    { apply up; [now apply Rmult_le_pos| |lra]. rewrite Rabs_mult, Rmult_comm. now apply Rmult_le_compat_l. }
+    { apply up; [monotone| |lra]. rewrite Rabs_mult, Rmult_comm. monotone. }
     pose proof (up e1 wm (t2 + t3) fm c1 ltac:(lra)) as u1. pose proof (up e2 floor_in t3 hf c2 ltac:(lra)) as u2.
-    unfold term_loss. eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy]. rewrite Rabs_mult.
+    unfold term_loss. triangle. apply Rplus_le_compat; [|easy]. rewrite Rabs_mult.
     apply Rle_trans with (size * (exp term_log * (Rabs root * l_x + wm + floor_in))); [|right; ring].
-    apply Rmult_le_compat; [easy|apply Rabs_pos|easy|].
-    eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
+    apply Rmult_le_compat; [easy|monotone|easy|]. triangle. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
     unfold term_log, root_log in *. lra.
   Qed.
 
@@ -308,14 +303,12 @@ Section Root.
   Theorem b17_root_sum : Rabs (y - root * root * sum (map (fun a => dS a * x a) pairs)) <= root_sum_rounding + root_sum_loss.
   Proof using good losses gradients size_nonneg terms tree narrowed behind.
     pose proof (unit_nonneg M good) as fl. assert (fm : 0 <= wm) by (unfold sound in good; lra).
-    destruct losses as [h64 [hin [hf [hr hx]]]].
-    assert (lt : 0 <= term_loss size).
-    { unfold term_loss. assert (0 <= Rabs root * l_x) by (apply Rmult_le_pos; [apply Rabs_pos|easy]).
-      assert (0 <= exp term_log * (size * (Rabs root * l_x + wm + floor_in))); [|lra].
-      apply Rmult_le_pos; [left; apply exp_pos|apply Rmult_le_pos; lra]. }
+    destruct losses as [h64 [hin [hf [hr hx]]]]. assert (lt : 0 <= term_loss size).
+    { unfold term_loss. assert (0 <= Rabs root * l_x) by monotone.
+      assert (0 <= exp term_log * (size * (Rabs root * l_x + wm + floor_in))); [|lra]. monotone. }
     assert (form : split_sum M pairs r (term_loss size) h dS_hat x root root term_log root_log y).
-    { apply split_total with y0 t; [|easy|easy]. apply added_of_terms with (map term pairs); [easy|].
-      clear tree. induction pairs as [|a l IH]; constructor.
+    { apply split_total with y0 t; [|easy|easy]. apply added_of_terms with (map term pairs); [easy|]. clear tree.
+      induction pairs as [|a l IH]; constructor.
       - apply b17_root_term; [apply gradients|apply terms]; now left.
       - apply IH; intros b inb; [apply gradients|apply terms]; now right. }
     pose proof (b17_split_gradient_sum M good pairs r (term_loss size) h hr lt dS dS_hat eps x root root term_log root_log y

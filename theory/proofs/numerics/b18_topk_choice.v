@@ -18,19 +18,18 @@ Lemma compared_powers Di Dj wi wj g b L :
   0 < g -> 0 <= b -> 2 * (b / g) * exp (Di + wi) <= L -> L < 1 ->
   g * exp (- (Di + wi)) - b <= g * exp (wj - Dj) + b -> Dj - Di <= wi + wj - ln (1 - L).
 Proof.
-  intros hg hb small below compared.
-  assert (scaled : exp (- (Di + wi)) - b / g <= exp (wj - Dj) + b / g).
+  intros hg hb small below compared. assert (scaled : exp (- (Di + wi)) - b / g <= exp (wj - Dj) + b / g).
   { apply Rmult_le_reg_l with g; [easy|]. unfold Rdiv.
     replace (g * (exp (- (Di + wi)) - b * / g)) with (g * exp (- (Di + wi)) - b) by (field; lra).
     replace (g * (exp (wj - Dj) + b * / g)) with (g * exp (wj - Dj) + b) by (field; lra). easy. }
   assert (inverse : exp (- (Di + wi)) * exp (Di + wi) = 1) by (rewrite <- exp_plus, Rplus_opp_l; apply exp_0).
   assert (main : exp (- (Di + wi)) * (1 - L) <= exp (wj - Dj)).
   { pose proof (exp_pos (- (Di + wi))).
-    assert (exp (- (Di + wi)) * (2 * (b / g) * exp (Di + wi)) <= exp (- (Di + wi)) * L) by (apply Rmult_le_compat_l; lra).
+    assert (exp (- (Di + wi)) * (2 * (b / g) * exp (Di + wi)) <= exp (- (Di + wi)) * L) by monotone.
     replace (exp (- (Di + wi)) * (2 * (b / g) * exp (Di + wi)))
       with (2 * (b / g) * (exp (- (Di + wi)) * exp (Di + wi))) in * by ring.
     rewrite inverse in *. lra. }
-  apply ln_le in main; [|apply Rmult_lt_0_compat; [apply exp_pos|lra]].
+  apply ln_le in main; [|apply Rmult_lt_0_compat; [monotone|lra]].
   rewrite ln_mult, !ln_exp in main by (try apply exp_pos; lra). lra.
 Qed.
 
@@ -73,7 +72,7 @@ Section Exchange.
 
   Lemma own_nonneg D : 0 <= D -> 0 <= own_constant <= own D.
   Proof using good good_out hs some.
-    intros hD. facts. assert (0 <= t * D) by (apply Rmult_le_pos; lra). unfold own, own_constant. lra.
+    intros hD. facts. assert (0 <= t * D) by monotone. unfold own, own_constant. lra.
   Qed.
 
   (** f is more than an exponential loses, by all that is between it and the coefficient. *)
@@ -81,13 +80,11 @@ Section Exchange.
     exp (numerator_log M kappa j) * numerator_loss M j <= f /\ 0 <= f /\ numerator_log M kappa j <= whole.
   Proof using good good_out hs some.
     facts. pose proof (sigma_above M good kappa m logits s h j hs some) as [sr _]. destruct good_out as [_ go].
-    assert (le : numerator_log M kappa j <= whole) by (unfold element_log; lra).
-    pose proof (exp_le _ _ le). pose proof (exp_pos (numerator_log M kappa j)).
-    unfold element_floor, division_losses.
-    assert (0 <= product_floor M * exp whole) by (apply Rmult_le_pos; lra).
-    assert (0 <= numerator_loss M j * (exp whole - exp (numerator_log M kappa j))) by (apply Rmult_le_pos; lra).
-    assert (0 <= numerator_loss M j * exp (numerator_log M kappa j)) by (apply Rmult_le_pos; lra).
-    repeat split; try easy; lra.
+    assert (le : numerator_log M kappa j <= whole) by (unfold element_log; lra). pose proof (exp_le _ _ le).
+    pose proof (exp_pos (numerator_log M kappa j)). unfold element_floor, division_losses.
+    assert (0 <= product_floor M * exp whole) by monotone.
+    assert (0 <= numerator_loss M j * (exp whole - exp (numerator_log M kappa j))) by monotone.
+    assert (0 <= numerator_loss M j * exp (numerator_log M kappa j)) by monotone. repeat split; try easy; lra.
   Qed.
 
   Let S1 : 1 <= S := S_at_least_one m logits max.
@@ -96,11 +93,9 @@ Section Exchange.
   Lemma shared_above : 0 < / s /\ s <= S * exp whole.
   Proof using good good_out hs some S1.
     pose proof (b1_sum M good kappa m logits s h j hs some) as close.
-    assert (pos : 0 < s) by (eapply rel_pos; [|apply close]; lra). split; [now apply Rinv_0_lt_compat|].
-    apply rel_bounds in close; [|lra]. facts.
-    assert (sigma M kappa m logits h j <= whole) by (unfold element_log; lra).
-    apply Rle_trans with (S * exp (sigma M kappa m logits h j)); [easy|].
-    apply Rmult_le_compat_l; [lra|]. apply exp_le. lra.
+    assert (pos : 0 < s) by (eapply rel_pos; [|apply close]; lra). split; [monotone|].
+    apply rel_bounds in close; [|lra]. facts. assert (sigma M kappa m logits h j <= whole) by (unfold element_log; lra).
+    apply Rle_trans with (S * exp (sigma M kappa m logits h j)); [easy|]. monotone.
   Qed.
 
   Let powers Di Dj wi wj g b vi vj ei ej :
@@ -109,23 +104,20 @@ Section Exchange.
     vi = exp (- Di) * g * exp wi + ei -> vj = exp (- Dj) * g * exp wj + ej -> vi <= vj -> lost_beside Di < 1 ->
     Dj - Di <= exchange Di Dj.
   Proof using good good_out hs some S1.
-    intros hg inverse hb bf hDi hDj bwi bwj bei bej -> -> compared below.
-    unfold exchange. change (own_constant + t * Dj) with (own Dj).
+    intros hg inverse hb bf hDi hDj bwi bwj bei bej -> -> compared below. unfold exchange.
+    change (own_constant + t * Dj) with (own Dj).
     apply (compared_powers Di Dj (own Di) (own Dj) g b (lost_beside Di) hg hb); [|easy|].
     - unfold lost_beside. rewrite (Rplus_assoc (ln S)), (exp_plus (ln S)), exp_ln by lra.
-      replace (2 * f * exp whole * (S * exp (Di + own Di))) with (2 * (f * (S * exp whole)) * exp (Di + own Di)) by ring.
-      apply Rmult_le_compat_r; [left; apply exp_pos|]. apply Rmult_le_compat_l; [lra|].
-      apply Rmult_le_compat; try easy. left. now apply Rinv_0_lt_compat.
+      replace (2 * f * exp whole * (S * exp (Di + own Di))) with (2 * (f * (S * exp whole)) * exp (Di + own Di))
+        by ring.
+      apply Rmult_le_compat_r; [monotone|]. apply Rmult_le_compat_l; [lra|]. apply Rmult_le_compat; try easy. left.
+      monotone.
     - apply abs_between in bwi. apply abs_between in bwj. apply abs_between in bei. apply abs_between in bej.
-      assert (exp (- Di) * exp (- own Di) <= exp (- Di) * exp wi)
-        by (apply Rmult_le_compat_l; [left; apply exp_pos|apply exp_le; lra]).
-      assert (exp (- Dj) * exp wj <= exp (- Dj) * exp (own Dj))
-        by (apply Rmult_le_compat_l; [left; apply exp_pos|apply exp_le; lra]).
+      assert (exp (- Di) * exp (- own Di) <= exp (- Di) * exp wi) by monotone.
+      assert (exp (- Dj) * exp wj <= exp (- Dj) * exp (own Dj)) by monotone.
       replace (- (Di + own Di)) with (- Di + - own Di) by ring. replace (own Dj - Dj) with (- Dj + own Dj) by ring.
-      rewrite !exp_plus.
-      assert (g * (exp (- Di) * exp (- own Di)) <= g * (exp (- Di) * exp wi)) by (apply Rmult_le_compat_l; lra).
-      assert (g * (exp (- Dj) * exp wj) <= g * (exp (- Dj) * exp (own Dj))) by (apply Rmult_le_compat_l; lra).
-      lra.
+      rewrite !exp_plus. assert (g * (exp (- Di) * exp (- own Di)) <= g * (exp (- Di) * exp wi)) by monotone.
+      assert (g * (exp (- Dj) * exp wj) <= g * (exp (- Dj) * exp (own Dj))) by monotone. lra.
   Qed.
 
   Theorem exchanged xi xj :
@@ -138,24 +130,22 @@ Section Exchange.
     destruct chosen as [p_i p_j el_i el_j le|Di Dj vi vj ci cj num_i num_j le|Di Dj ci cj le].
     - destruct (shared_error M out good good_out kappa m logits s h j hs some xi p_i ini el_i) as [wi [ei [bwi [bei eqi]]]].
       destruct (shared_error M out good good_out kappa m logits s h j hs some xj p_j inj el_j) as [wj [ej [bwj [bej eqj]]]].
-      unfold Rdiv in eqi, eqj.
-      apply (powers (m - xi) (m - xj) wi wj (/ s) f p_i p_j ei ej); try easy; try lra.
+      unfold Rdiv in eqi, eqj. apply (powers (m - xi) (m - xj) wi wj (/ s) f p_i p_j ei ej); try easy; try lra.
       + now rewrite Rinv_inv.
       + unfold own, own_constant. lra.
       + unfold own, own_constant. lra.
     - destruct (numerator_error M good kappa m logits s h j hs Di xi vi ci num_i) as [wi [ei [bwi [bei eqi]]]].
       destruct (numerator_error M good kappa m logits s h j hs Dj xj vj cj num_j) as [wj [ej [bwj [bej eqj]]]].
-      apply (powers (m - xi) (m - xj) wi wj 1 (exp (numerator_log M kappa j) * numerator_loss M j) vi vj ei ej); try easy; try lra.
+      apply (powers (m - xi) (m - xj) wi wj 1 (exp (numerator_log M kappa j) * numerator_loss M j) vi vj ei ej); try easy;
+        try lra.
       + rewrite Rinv_1. pose proof (exp_at_least_one whole ltac:(lra)). nra.
-      + apply Rmult_le_pos; [left; apply exp_pos|easy].
+      + monotone.
       + unfold own, own_constant. lra.
       + unfold own, own_constant. lra.
-    - apply abs_between in ci. apply abs_between in cj. unfold exchange.
-      assert (0 <= lost_beside (m - xi)).
+    - apply abs_between in ci. apply abs_between in cj. unfold exchange. assert (0 <= lost_beside (m - xi)).
       { unfold lost_beside. repeat apply Rmult_le_pos; try lra; left; apply exp_pos. }
-      pose proof (ln_below_tangent (1 - lost_beside (m - xi)) ltac:(lra)).
-      assert (0 <= t * (m - xi)) by (apply Rmult_le_pos; lra). assert (0 <= t * (m - xj)) by (apply Rmult_le_pos; lra).
-      unfold own, own_constant. lra.
+      pose proof (ln_below_tangent (1 - lost_beside (m - xi)) ltac:(lra)). assert (0 <= t * (m - xi)) by monotone.
+      assert (0 <= t * (m - xj)) by monotone. unfold own, own_constant. lra.
   Qed.
 
   (** The left side less the right one grows with x_i, and falls with x_j. *)
@@ -163,13 +153,11 @@ Section Exchange.
     0 <= Di -> Di <= Di' -> Dj' <= Dj -> lost_beside Di' < 1 -> Dj - Di <= exchange Di Dj -> Dj' - Di' <= exchange Di' Dj'.
   Proof using good good_out hs some.
     intros hDi lei lej below allowed. facts. pose proof floor_above as [_ [f0 _]].
-    assert (ti : t * Di <= t * Di') by (apply Rmult_le_compat_l; lra).
-    assert (tj : t * (Dj - Dj') <= / 4 * (Dj - Dj')) by (apply Rmult_le_compat_r; lra).
+    assert (ti : t * Di <= t * Di') by monotone. assert (tj : t * (Dj - Dj') <= / 4 * (Dj - Dj')) by monotone.
     assert (grows : lost_beside Di <= lost_beside Di').
     { unfold lost_beside. apply Rmult_le_compat_l.
-      - repeat apply Rmult_le_pos; try lra. left. apply exp_pos.
+      - repeat apply Rmult_le_pos; try lra. left. monotone.
       - apply exp_le. unfold own. lra. }
-    pose proof (ln_le (1 - lost_beside Di') (1 - lost_beside Di) ltac:(lra) ltac:(lra)).
-    unfold exchange, own in *. lra.
+    pose proof (ln_le (1 - lost_beside Di') (1 - lost_beside Di) ltac:(lra) ltac:(lra)). unfold exchange, own in *. lra.
   Qed.
 End Exchange.

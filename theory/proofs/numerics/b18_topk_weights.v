@@ -72,8 +72,7 @@ Section Renormalised.
 
   Lemma direct_above : 0 <= chosen_direct /\ 0 <= chosen_constant /\ 0 <= chosen_lost.
   Proof using good good_out hs some top_chosen from_row S1 T1.
-    facts. assert (0 <= (k - 1) * lambda) by (apply Rmult_le_pos; lra). unfold chosen_direct, chosen_lost, over_chosen.
-    repeat split; try lra. repeat apply Rmult_le_pos; try lra; left; apply exp_pos.
+    facts. assert (0 <= (k - 1) * lambda) by monotone. unfold chosen_direct, chosen_lost, over_chosen. monotone.
   Qed.
 
   (** What a coefficient is but for its loss. *)
@@ -120,21 +119,20 @@ Section Renormalised.
     intros all A. facts.
     assert (sums : exp (- D_top) / s * (exp (- chosen_constant) * weighted_sum top chosen (fun d => exp (- (t * d)))) <= sum zs
                    <= exp (- D_top) / s * (exp chosen_constant * weighted_sum top chosen (fun d => exp (t * d)))).
-    { unfold weighted_sum. rewrite <- !sum_map_mult_l.
-      clear - all. induction all as [|x z xs zs [l u] _ IH]; unfold sum in *; simpl; lra. }
+    { unfold weighted_sum. rewrite <- !sum_map_mult_l. clear - all.
+      induction all as [|x z xs zs [l u] _ IH]; unfold sum in *; simpl; lra. }
     pose proof (tilted_mass top chosen top_chosen t ltac:(lra)) as heavy.
     pose proof (tilted_mass_below top chosen top_chosen t) as light. unfold tilted in heavy, light.
     rewrite (weighted_sum_ext _ _ (fun d => exp (t * d) * 1) (fun d => exp (t * d))) in heavy by (intros; ring).
     rewrite (weighted_sum_ext _ _ (fun d => exp (- t * d) * 1) (fun d => exp (- (t * d)))) in light
       by (intros; rewrite Rmult_1_r; f_equal; ring).
-    unfold A. rewrite Ropp_plus_distr, !exp_plus, !Rmult_assoc.
-    pose proof (exp_pos chosen_constant). pose proof (exp_pos (- chosen_constant)).
-    split.
+    unfold A. rewrite Ropp_plus_distr, !exp_plus, !Rmult_assoc. pose proof (exp_pos chosen_constant).
+    pose proof (exp_pos (- chosen_constant)). split.
     - eapply Rle_trans; [|apply sums]. apply Rmult_le_compat_l; [lra|].
       replace (weight_sum top chosen * (exp (- chosen_constant) * exp (- shift top chosen t)))
         with (exp (- chosen_constant) * (exp (- shift top chosen t) * weight_sum top chosen)) by ring.
-      apply Rmult_le_compat_l; [lra|]. eapply Rle_trans; [|apply light].
-      apply Rmult_le_compat_r; [lra|]. apply exp_le. lra.
+      apply Rmult_le_compat_l; [lra|]. eapply Rle_trans; [|apply light]. apply Rmult_le_compat_r; [lra|]. apply exp_le.
+      lra.
     - eapply Rle_trans; [apply sums|]. apply Rmult_le_compat_l; [lra|].
       replace (weight_sum top chosen * (exp chosen_constant * exp (shift top chosen t)))
         with (exp chosen_constant * (exp (shift top chosen t) * weight_sum top chosen)) by ring.
@@ -160,49 +158,42 @@ Section Renormalised.
   Proof using good good_out hs some top_chosen from_row stored tree low.
     intros small. facts. destruct terms as [zs [near all]]. pose proof (chosen_between zs all) as [down up].
     rewrite total_as_stored. set (A := exp (- D_top) / s * weight_sum top chosen) in *.
-    assert (hA : 0 < A) by (apply Rmult_lt_0_compat; lra).
-    assert (same : size zs = k).
+    assert (hA : 0 < A) by (apply Rmult_lt_0_compat; lra). assert (same : size zs = k).
     { clear - all. unfold size. induction all; [easy|]. simpl length. rewrite !S_INR. lra. }
     assert (nonneg : Forall (fun z => 0 <= z) zs).
-    { clear - all pos. induction all as [|x z xs zs [l _] _ IH]; constructor; [|easy].
-      eapply Rle_trans; [|apply l]. left. apply Rmult_lt_0_compat; [easy|]. repeat apply Rmult_lt_0_compat; apply exp_pos. }
+    { clear - all pos. induction all as [|x z xs zs [l _] _ IH]; constructor; [|easy]. eapply Rle_trans; [|apply l].
+      monotone. }
     pose proof (added_of_computed M f zs outputs P_hat steps near tree) as computed.
     pose proof (added_positive M good 0 f zs P_hat steps (Rle_refl 0) ff nonneg computed) as [below above].
-    unfold added_loss in *. rewrite same, Rplus_0_l in *.
-    assert (height : INR steps * lambda <= (k - 1) * lambda).
+    unfold added_loss in *. rewrite same, Rplus_0_l in *. assert (height : INR steps * lambda <= (k - 1) * lambda).
     { apply Rmult_le_compat_r; [easy|]. unfold size. pose proof (le_INR _ _ low) as le.
       rewrite minus_INR in le; [simpl in le; lra|]. apply INR_le. unfold size in fk. simpl. lra. }
-    assert (hH : 0 <= INR steps * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
-    set (C := chosen_constant + shift top chosen t) in *. set (H := (k - 1) * lambda) in *.
-    assert (direct : chosen_direct = H + C) by (unfold chosen_direct, H, C; ring).
-    pose proof over_above as over. fold A in over.
-    set (y := chosen_lost) in *.
+    assert (hH : 0 <= INR steps * lambda) by monotone. set (C := chosen_constant + shift top chosen t) in *.
+    set (H := (k - 1) * lambda) in *. assert (direct : chosen_direct = H + C) by (unfold chosen_direct, H, C; ring).
+    pose proof over_above as over. fold A in over. set (y := chosen_lost) in *.
     pose proof direct_above as [fdir [_ hy]]. fold y in hy.
     assert (loss : exp (INR steps * lambda) * (k * f + (k - 1) * sum_floor M) <= A * (exp (H + C) * y)).
-    { assert (kf : 0 <= k * (f + sum_floor M)) by (apply Rmult_le_pos; lra).
+    { assert (kf : 0 <= k * (f + sum_floor M)) by monotone.
       apply Rle_trans with (exp (H + C) * (k * (f + sum_floor M))).
-      - apply Rmult_le_compat; [left; apply exp_pos| | |lra].
-        + assert (0 <= k * f) by (apply Rmult_le_pos; lra). assert (0 <= (k - 1) * sum_floor M) by (apply Rmult_le_pos; lra). lra.
+      - apply Rmult_le_compat; [monotone| | |lra].
+        + assert (0 <= k * f) by monotone. assert (0 <= (k - 1) * sum_floor M) by monotone. lra.
         + apply exp_le. unfold C. lra.
       - unfold y, chosen_lost.
         replace (A * (exp (H + C) * (k * (f + sum_floor M) * over_chosen)))
           with (exp (H + C) * (k * (f + sum_floor M)) * (A * over_chosen)) by ring.
-        apply grown; [apply Rmult_le_pos; [left; apply exp_pos|easy]|easy]. }
+        apply grown; [apply Rmult_le_pos; [monotone|easy]|easy]. }
     unfold chosen_sigma. rewrite direct in small |- *. fold y in small |- *. apply rel_of_lossy; try easy.
     - now rewrite <- direct.
-    - assert (z0 : 0 <= sum zs) by (clear - nonneg; induction nonneg; unfold sum in *; simpl; lra).
-      split.
+    - assert (z0 : 0 <= sum zs) by (clear - nonneg; induction nonneg; unfold sum in *; simpl; lra). split.
       + eapply Rle_trans; [|apply below]. rewrite Rmult_minus_distr_l.
         assert (A * exp (- (H + C)) <= exp (- (INR steps * lambda)) * sum zs).
         { replace (- (H + C)) with (- H + - C) by ring. rewrite exp_plus.
-          replace (A * (exp (- H) * exp (- C))) with (exp (- H) * (A * exp (- C))) by ring.
-          apply Rmult_le_compat; [left; apply exp_pos|apply Rmult_le_pos; [lra|left; apply exp_pos]|apply exp_le; lra|easy]. }
+          replace (A * (exp (- H) * exp (- C))) with (exp (- H) * (A * exp (- C))) by ring. monotone. }
         lra.
-      + eapply Rle_trans; [apply above|]. 
+      + eapply Rle_trans; [apply above|].
         replace (A * (exp (H + C) * (1 + y))) with (A * exp (H + C) + A * (exp (H + C) * y)) by ring.
-        apply Rplus_le_compat; [|easy].
-        rewrite exp_plus. replace (A * (exp H * exp C)) with (exp H * (A * exp C)) by ring.
-        apply Rmult_le_compat; [left; apply exp_pos|easy|apply exp_le; lra|easy].
+        apply Rplus_le_compat; [|easy]. rewrite exp_plus.
+        replace (A * (exp H * exp C)) with (exp H * (A * exp C)) by ring. monotone.
   Qed.
   (** ** One weight *)
 
@@ -223,9 +214,8 @@ Section Renormalised.
   Lemma chosen_sigma_nonneg : 0 <= chosen_sigma.
   Proof using good good_out hs some top_chosen from_row S1 T1 enough.
     facts. pose proof direct_above. unfold chosen_sigma.
-    assert (0 <= chosen_lost * exp (2 * chosen_direct)) by (apply Rmult_le_pos; [easy|left; apply exp_pos]).
-    pose proof (ln_below_tangent (1 - chosen_lost * exp (2 * chosen_direct)) ltac:(lra)).
-    lra.
+    assert (0 <= chosen_lost * exp (2 * chosen_direct)) by monotone.
+    pose proof (ln_below_tangent (1 - chosen_lost * exp (2 * chosen_direct)) ltac:(lra)). lra.
   Qed.
 
   Lemma chosen_quotient v q :
@@ -248,22 +238,20 @@ Section Renormalised.
     destruct (stored_kept x p (from_row x inx) elem) as [w [e [bw [be ->]]]].
     destruct (chosen_quotient _ q ratio) as [b [e1 [bb [be1 ->]]]].
     destruct (rel_inv _ _ _ (chosen_sum enough)) as [ts [bts inverse]]. pose proof chosen_sigma_nonneg as fsg.
-    rewrite total_as_stored in inverse. pose proof over_above as over.
-    set (a := exp (- D_top) / s) in *. set (T := weight_sum top chosen) in *.
-    assert (aT : 0 < a * T) by (apply Rmult_lt_0_compat; lra).
+    rewrite total_as_stored in inverse. pose proof over_above as over. set (a := exp (- D_top) / s) in *.
+    set (T := weight_sum top chosen) in *. assert (aT : 0 < a * T) by (apply Rmult_lt_0_compat; lra).
     rewrite renormalised_coefficient, (coefficient_from_weight top chosen top_chosen). fold T.
     set (c := exp (x - top) / T). assert (c0 : 0 < c) by (apply Rdiv_lt_0_compat; [apply exp_pos|lra]).
     apply abs_between in bw. apply abs_between in bb. apply abs_between in bb3. apply abs_between in bts.
     replace (((a * exp (x - top) * exp w + e) / P_hat * exp b + e1) * exp b3 + e3 - c)
       with (c * (exp (w + ts + b + b3) - 1) + (e * / (a * T) * exp (ts + b + b3) + e1 * exp b3 + e3)).
-    2: { unfold Rdiv. rewrite inverse, !exp_plus. unfold c. field. lra. }
-    unfold ratio_log, division_roundings in *. set (L := renormalised_log).
-    assert (hL : L = chosen_constant + chosen_sigma + (2 * lambda + output_unit out)) by reflexivity.
-    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat.
+    2:{ unfold Rdiv. rewrite inverse, !exp_plus. unfold c. field. lra. } unfold ratio_log, division_roundings in *.
+    set (L := renormalised_log).
+    assert (hL : L = chosen_constant + chosen_sigma + (2 * lambda + output_unit out)) by reflexivity. triangle.
+    apply Rplus_le_compat.
     - rewrite Rabs_mult, (Rabs_right c) by lra. apply Rmult_le_compat_l; [lra|]. apply expm1_abs. apply Rabs_le. lra.
-    - unfold renormalised_floor, division_losses. fold L.
-      eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
-      eapply Rle_trans; [apply Rabs_triang|]. rewrite Rmult_plus_distr_r, !Rabs_mult.
+    - unfold renormalised_floor, division_losses. fold L. triangle. apply Rplus_le_compat; [|easy]. triangle.
+      rewrite Rmult_plus_distr_r, !Rabs_mult.
       rewrite (Rabs_right (exp (ts + b + b3))), (Rabs_right (exp b3)) by (left; apply exp_pos).
       assert (inv : 0 < / (a * T) <= over_chosen).
       { split; [now apply Rinv_0_lt_compat|]. apply Rmult_le_reg_l with (a * T); [easy|]. rewrite Rinv_r; lra. }
@@ -315,12 +303,12 @@ Section ChosenAlone.
     lost_sum M kappa top chosen h' j < 1 /\ element_log M out kappa top chosen h' j <= whole /\
     element_floor M out kappa top chosen h' j <= renormalised_floor M out kappa m logits h j chosen top.
   Proof using good good_out hs some top_chosen from_row enough hs' low underflow.
-    pose proof (slope_nonneg M good) as ft. pose proof (unit_nonneg M good) as fl. pose proof (exp_unit_nonneg M good) as fe.
-    pose proof (lost_nonneg M good j) as fz. assert (fa : 0 <= sum_floor M) by (unfold sound in good; lra).
+    pose proof (slope_nonneg M good) as ft. pose proof (unit_nonneg M good) as fl.
+    pose proof (exp_unit_nonneg M good) as fe. pose proof (lost_nonneg M good j) as fz.
+    assert (fa : 0 <= sum_floor M) by (unfold sound in good; lra).
     assert (fm : 0 <= product_floor M) by (unfold sound in good; lra).
-    assert (fx : 0 <= exp_floor M) by (unfold sound in good; lra).
-    pose proof (row_maximum _ _ _ _ _ _ _ hs) as max. pose proof (proj2 max top (from_row top (proj1 top_chosen))) as fd.
-    assert (ftD : 0 <= t * (m - top)) by (apply Rmult_le_pos; lra).
+    assert (fx : 0 <= exp_floor M) by (unfold sound in good; lra). pose proof (row_maximum _ _ _ _ _ _ _ hs) as max.
+    pose proof (proj2 max top (from_row top (proj1 top_chosen))) as fd. assert (ftD : 0 <= t * (m - top)) by monotone.
     assert (many : 1 <= size chosen) by (apply size_at_least_one, (in_not_nil top), top_chosen).
     pose proof (S_at_least_one m logits max) as S1.
     pose proof (element_log_nonneg M out good good_out kappa m logits s h j hs some) as e0.
@@ -331,37 +319,35 @@ Section ChosenAlone.
       rewrite minus_INR in le; [simpl in le; lra|]. apply INR_le. unfold size in many. simpl. lra. }
     assert (fr : 0 <= ratio_log M out) by (destruct good_out; unfold ratio_log, division_roundings; lra).
     assert (extra : 0 <= when_rescaled j (exp_unit M + lambda)) by (unfold when_rescaled; destruct j; lra).
-    set (s0 := sigma_0 M kappa top chosen h' j).
-    assert (first : s0 <= direct).
+    set (s0 := sigma_0 M kappa top chosen h' j). assert (first : s0 <= direct).
     { unfold s0, sigma_0, chosen_direct, chosen_constant, own_constant, direct_log, numerator_log. lra. }
     assert (s00 : 0 <= s0).
     { unfold s0, sigma_0. pose proof (shift_above M top chosen top_chosen ft).
-      assert (0 <= t * mean_deviation top chosen) by (apply Rmult_le_pos; [easy|now apply mean_deviation_nonneg]). lra. }
+      assert (0 <= t * mean_deviation top chosen) by (apply Rmult_le_pos; [easy|now apply mean_deviation_nonneg]).
+      lra. }
     assert (over : 1 <= over_chosen M out kappa m logits h j top).
-    { unfold over_chosen. apply one_le_product; [now apply exp_at_least_one|]. rewrite exp_plus, exp_ln by lra.
-      apply one_le_product; [easy|]. apply exp_at_least_one. lra. }
+    { unfold over_chosen. apply one_le_product; [monotone|]. rewrite exp_plus, exp_ln by lra.
+      apply one_le_product; [easy|]. monotone. }
     assert (losses : lost_sum M kappa top chosen h' j <= lost_by_chosen * exp (2 * direct)).
-    { unfold lost_sum, chosen_lost. fold s0.
-      apply Rmult_le_compat; [apply Rmult_le_pos; lra|left; apply exp_pos| |apply exp_le; lra].
-      apply Rle_trans with (size chosen * (f + sum_floor M)); [apply Rmult_le_compat_l; lra|].
-      apply grown; [apply Rmult_le_pos; lra|easy]. }
-    assert (logs : ln (1 - lost_by_chosen * exp (2 * direct)) <= ln (1 - lost_sum M kappa top chosen h' j)) by (apply ln_le; lra).
+    { unfold lost_sum, chosen_lost. fold s0. apply Rmult_le_compat; [monotone|monotone| |monotone].
+      apply Rle_trans with (size chosen * (f + sum_floor M)); [monotone|]. apply grown; [monotone|easy]. }
+    assert (logs : ln (1 - lost_by_chosen * exp (2 * direct)) <= ln (1 - lost_sum M kappa top chosen h' j))
+      by (apply ln_le; lra).
     assert (log : element_log M out kappa top chosen h' j <= whole).
     { unfold element_log, renormalised_log, chosen_sigma, chosen_constant, own_constant, b1_sum.sigma. fold s0.
       assert (0 <= rescale_unit M j) by (apply Rmult_le_pos; [apply pos_INR|lra]). lra. }
     split; [lra|]. split; [easy|]. unfold element_floor at 1. unfold renormalised_floor, division_losses.
     apply Rplus_le_compat_r. apply Rmult_le_compat.
     - assert (0 <= numerator_loss M j) by (unfold numerator_loss, when_rescaled; destruct j; lra). lra.
-    - left. apply exp_pos.
-    - apply Rplus_le_compat_r.
-      assert (numerator_loss M j <= f).
+    - left. monotone.
+    - apply Rplus_le_compat_r. assert (numerator_loss M j <= f).
       { eapply Rle_trans; [|apply above]. rewrite <- (Rmult_1_l (numerator_loss M j)) at 1.
         apply Rmult_le_compat_r; [unfold numerator_loss, when_rescaled; destruct j; lra|]. apply exp_at_least_one.
         pose proof (argument_floor_above M good kappa top chosen s' h' j hs').
-        assert (0 <= argument_step M) by (unfold sound in good; lra).
-        assert (0 <= t * kappa) by (apply Rmult_le_pos; lra). unfold numerator_log. lra. }
+        assert (0 <= argument_step M) by (unfold sound in good; lra). assert (0 <= t * kappa) by monotone.
+        unfold numerator_log. lra. }
       assert (f <= f * over_chosen M out kappa m logits h j top) by now apply grown. lra.
-    - now apply exp_le.
+    - monotone.
   Qed.
 
   Theorem b18_softmax_of_chosen quantum x r :
@@ -378,7 +364,6 @@ Section ChosenAlone.
     assert (p0 : 0 <= coefficient chosen x) by (left; apply coefficient_pos; now apply (in_not_nil x)).
     assert (coefficient chosen x * (exp (element_log M out kappa top chosen h' j + t * (top - x)) - 1)
             <= coefficient chosen x * (exp (whole + t * (top - x)) - 1)).
-    { apply Rmult_le_compat_l; [easy|]. apply Rplus_le_compat_r, exp_le. lra. }
-    lra.
+    { apply Rmult_le_compat_l; [easy|]. apply Rplus_le_compat_r, exp_le. lra. } lra.
   Qed.
 End ChosenAlone.

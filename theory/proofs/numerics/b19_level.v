@@ -65,21 +65,18 @@ Section Level.
     g * exp (- (Da + wa)) - b <= g * exp (wb - Db) + b -> Db - Da <= wa + wb - ln (1 - level_lost Da).
   Proof using good good_out hs some S1 share.
     intros hg inverse hb small hD below narrow cmp. facts.
-    apply (compared_powers Da Db wa wb g b (level_lost Da) hg hb); [|easy|easy].
-    unfold level_lost. rewrite (Rplus_assoc (ln S)), (exp_plus (ln S)), exp_ln by lra.
+    apply (compared_powers Da Db wa wb g b (level_lost Da) hg hb); [|easy|easy]. unfold level_lost.
+    rewrite (Rplus_assoc (ln S)), (exp_plus (ln S)), exp_ln by lra.
     replace ((2 * f + product_floor M) * exp whole * (S * exp (Da + (own Da + 2 * lambda))))
       with ((2 * f + product_floor M) * exp (2 * lambda) * (S * exp whole) * exp (Da + own Da)) by (rewrite !exp_plus; ring).
     apply Rmult_le_compat.
-    - assert (0 <= b / g) by (apply Rmult_le_pos; [easy|left; now apply Rinv_0_lt_compat]). lra.
-    - left. apply exp_pos.
-    - unfold Rdiv. replace (2 * (b * / g)) with (2 * b * / g) by ring.
-      apply Rmult_le_compat; try lra. left. now apply Rinv_0_lt_compat.
-    - apply exp_le. lra.
+    - assert (0 <= b / g) by monotone. lra.
+    - left. monotone.
+    - unfold Rdiv. replace (2 * (b * / g)) with (2 * b * / g) by ring. monotone.
+    - monotone.
   Qed.
   Lemma lost_nonneg D : 0 <= level_lost D.
-  Proof using good good_out hs some.
-    row_facts. unfold level_lost. repeat apply Rmult_le_pos; try (left; apply exp_pos). lra.
-  Qed.
+  Proof using good good_out hs some. row_facts. unfold level_lost. monotone. Qed.
 
   (** What a stored coefficient, or an exponential, is. *)
   Let is_power (g D b v : R) : Prop := g * exp (- (D + own D)) - b <= v <= g * exp (own D - D) + b.
@@ -89,15 +86,13 @@ Section Level.
     intros inx elem. row_facts.
     destruct (shared_error M out good good_out kappa m logits s h j hs some x q inx elem) as [w [e [bw [be ->]]]].
     assert (bw' : Rabs w <= own (m - x)).
-    { assert (0 <= rescale_unit M j) by (apply Rmult_le_pos; [apply pos_INR|pose proof (exp_unit_nonneg M good); lra]).
+    { assert (0 <= rescale_unit M j) by (apply Rmult_le_pos; [monotone|pose proof (exp_unit_nonneg M good); lra]).
       unfold b18_topk_choice.own, own_constant. lra. }
     apply abs_between in bw'. apply abs_between in be. unfold is_power, Rdiv.
     replace (- (m - x + own (m - x))) with (- (m - x) + - own (m - x)) by ring.
     replace (own (m - x) - (m - x)) with (- (m - x) + own (m - x)) by ring. rewrite !exp_plus.
-    assert (a1 : exp (- (m - x)) * exp (- own (m - x)) <= exp (- (m - x)) * exp w)
-      by (apply Rmult_le_compat_l; [left; apply exp_pos|apply exp_le; lra]).
-    assert (a2 : exp (- (m - x)) * exp w <= exp (- (m - x)) * exp (own (m - x)))
-      by (apply Rmult_le_compat_l; [left; apply exp_pos|apply exp_le; lra]).
+    assert (a1 : exp (- (m - x)) * exp (- own (m - x)) <= exp (- (m - x)) * exp w) by monotone.
+    assert (a2 : exp (- (m - x)) * exp w <= exp (- (m - x)) * exp (own (m - x))) by monotone.
     apply (Rmult_le_compat_l (/ s)) in a1; [|lra]. apply (Rmult_le_compat_l (/ s)) in a2; [|lra]. split; lra.
   Qed.
 
@@ -107,16 +102,14 @@ Section Level.
     intros inx close num. row_facts.
     destruct (numerator_error M good kappa m logits s h j hs D x v close num) as [w [e [bw [be ->]]]].
     assert (bw' : Rabs w <= own (m - x)).
-    { assert (0 <= rescale_unit M j) by (apply Rmult_le_pos; [apply pos_INR|pose proof (exp_unit_nonneg M good); lra]).
+    { assert (0 <= rescale_unit M j) by (apply Rmult_le_pos; [monotone|pose proof (exp_unit_nonneg M good); lra]).
       assert (0 <= ratio_log M out) by (destruct good_out; unfold ratio_log, division_roundings; lra).
       unfold b18_topk_choice.own, own_constant. lra. }
     apply abs_between in bw'. apply abs_between in be. unfold is_power.
     replace (- (m - x + own (m - x))) with (- (m - x) + - own (m - x)) by ring.
     replace (own (m - x) - (m - x)) with (- (m - x) + own (m - x)) by ring. rewrite !exp_plus.
-    assert (a1 : exp (- (m - x)) * exp (- own (m - x)) <= exp (- (m - x)) * exp w)
-      by (apply Rmult_le_compat_l; [left; apply exp_pos|apply exp_le; lra]).
-    assert (a2 : exp (- (m - x)) * exp w <= exp (- (m - x)) * exp (own (m - x)))
-      by (apply Rmult_le_compat_l; [left; apply exp_pos|apply exp_le; lra]). split; lra.
+    assert (a1 : exp (- (m - x)) * exp (- own (m - x)) <= exp (- (m - x)) * exp w) by monotone.
+    assert (a2 : exp (- (m - x)) * exp w <= exp (- (m - x)) * exp (own (m - x))) by monotone. split; lra.
   Qed.
 
   (** The level g min_p of a largest one that errs itself, read and multiplied: both sides. *)
@@ -127,26 +120,23 @@ Section Level.
     g * exp (- (level + C)) - b - product_floor M * exp (2 * lambda) <= y * exp (- v).
   Proof using good good_out hs some S1 share.
     intros hg hb bf [low up] bv be ->. facts. apply abs_between in bv. apply abs_between in be.
-    assert (E1 : 1 <= exp (2 * lambda)) by (apply exp_at_least_one; lra).
-    assert (ev : exp v <= exp (2 * lambda)) by (apply exp_le; lra). assert (ev' : exp (- v) <= exp (2 * lambda)) by (apply exp_le; lra).
-    pose proof (exp_pos v). pose proof (exp_pos (- v)).
+    assert (E1 : 1 <= exp (2 * lambda)) by monotone. assert (ev : exp v <= exp (2 * lambda)) by monotone.
+    assert (ev' : exp (- v) <= exp (2 * lambda)) by monotone. pose proof (exp_pos v). pose proof (exp_pos (- v)).
     assert (inv : exp v * exp (- v) = 1) by (rewrite <- exp_plus, Rplus_opp_r; apply exp_0).
-    assert (gC : 0 <= g * exp C) by (apply Rmult_le_pos; [lra|left; apply exp_pos]).
-    split.
+    assert (gC : 0 <= g * exp C) by monotone. split.
     - replace (C + 2 * lambda - level) with (2 * lambda + C + - level) by ring. rewrite !exp_plus, level_is.
-      assert (a1 : min_p * q <= min_p * (g * exp C + b)) by (apply Rmult_le_compat_l; lra).
-      assert (a2 : min_p * q * exp v <= min_p * (g * exp C + b) * exp v) by (apply Rmult_le_compat_r; lra).
-      assert (a3 : min_p * (g * exp C + b) * exp v <= min_p * (g * exp C + b) * exp (2 * lambda))
-        by (apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|easy]).
-      assert (a4 : min_p * (b * exp (2 * lambda)) <= 1 * (b * exp (2 * lambda))) by (apply Rmult_le_compat_r; [apply Rmult_le_pos|]; lra).
-      assert (a5 : product_floor M * 1 <= product_floor M * exp (2 * lambda)) by (apply Rmult_le_compat_l; lra). lra.
+      assert (a1 : min_p * q <= min_p * (g * exp C + b)) by monotone.
+      assert (a2 : min_p * q * exp v <= min_p * (g * exp C + b) * exp v) by monotone.
+      assert (a3 : min_p * (g * exp C + b) * exp v <= min_p * (g * exp C + b) * exp (2 * lambda)) by monotone.
+      assert (a4 : min_p * (b * exp (2 * lambda)) <= 1 * (b * exp (2 * lambda))) by monotone.
+      assert (a5 : product_floor M * 1 <= product_floor M * exp (2 * lambda)) by monotone. lra.
     - replace (- (level + C)) with (- level + - C) by ring. rewrite exp_plus, level_is.
-      replace ((min_p * q * exp v + e) * exp (- v)) with (min_p * q * (exp v * exp (- v)) + e * exp (- v)) by ring. rewrite inv, Rmult_1_r.
-      assert (a1 : min_p * (g * exp (- C) - b) <= min_p * q) by (apply Rmult_le_compat_l; lra).
-      assert (a2 : min_p * b <= 1 * b) by (apply Rmult_le_compat_r; lra).
+      replace ((min_p * q * exp v + e) * exp (- v)) with (min_p * q * (exp v * exp (- v)) + e * exp (- v)) by ring.
+      rewrite inv, Rmult_1_r. assert (a1 : min_p * (g * exp (- C) - b) <= min_p * q) by monotone.
+      assert (a2 : min_p * b <= 1 * b) by monotone.
       assert (a3 : - (product_floor M * exp (2 * lambda)) <= e * exp (- v)).
-      { assert (product_floor M * exp (- v) <= product_floor M * exp (2 * lambda)) by (apply Rmult_le_compat_l; lra).
-        assert (- product_floor M * exp (- v) <= e * exp (- v)) by (apply Rmult_le_compat_r; lra). lra. }
+      { assert (product_floor M * exp (- v) <= product_floor M * exp (2 * lambda)) by monotone.
+        assert (- product_floor M * exp (- v) <= e * exp (- v)) by monotone. lra. }
       lra.
   Qed.
 
@@ -161,12 +151,11 @@ Section Level.
     (y <= p -> level_lost level < 1 -> D - level <= C + own D + 2 * lambda - ln (1 - level_lost level)).
   Proof using good good_out hs some S1 share.
     intros hg inverse hb bf hD top [low up] bv be eq. facts.
-    destruct (level_sides g b v e q y hg hb bf top bv be eq) as [yu yl].
-    assert (E1 : 1 <= exp (2 * lambda)) by (apply exp_at_least_one; lra).
+    destruct (level_sides g b v e q y hg hb bf top bv be eq) as [yu yl]. assert (E1 : 1 <= exp (2 * lambda)) by monotone.
     assert (two : 2 * ((b + (b + product_floor M) * exp (2 * lambda)) / 2) <= (2 * f + product_floor M) * exp (2 * lambda)).
-    { assert (b * 1 <= b * exp (2 * lambda)) by (apply Rmult_le_compat_l; lra).
-      assert ((2 * b) * exp (2 * lambda) <= (2 * f) * exp (2 * lambda)) by (apply Rmult_le_compat_r; lra). lra. }
-    assert (pb : 0 <= (b + product_floor M) * exp (2 * lambda)) by (apply Rmult_le_pos; lra).
+    { assert (b * 1 <= b * exp (2 * lambda)) by monotone.
+      assert ((2 * b) * exp (2 * lambda) <= (2 * f) * exp (2 * lambda)) by monotone. lra. }
+    assert (pb : 0 <= (b + product_floor M) * exp (2 * lambda)) by monotone.
     set (B := (b + (b + product_floor M) * exp (2 * lambda)) / 2) in *. assert (B0 : 0 <= B) by (unfold B; lra).
     split; intros cmp below.
     - pose proof (powers_of_level D level (own D) (C + 2 * lambda) g B hg inverse B0 two hD below (Rle_refl _)) as bound.
@@ -174,9 +163,10 @@ Section Level.
       specialize (bound cmp2). lra.
     - pose proof (powers_of_level level D C (own D + 2 * lambda) g B hg inverse B0 two lev below (own_at level lev)) as bound.
       assert (py : y * exp (- v) <= (g * exp (own D - D) + b) * exp (2 * lambda)).
-      { apply abs_between in bv. assert (ev : exp (- v) <= exp (2 * lambda)) by (apply exp_le; lra). pose proof (exp_pos (- v)).
-        assert (0 <= g * exp (own D - D) + b) by (assert (0 <= g * exp (own D - D)) by (apply Rmult_le_pos; [lra|left; apply exp_pos]); lra).
-        apply Rle_trans with ((g * exp (own D - D) + b) * exp (- v)); [apply Rmult_le_compat_r; lra|apply Rmult_le_compat_l; easy]. }
+      { apply abs_between in bv. assert (ev : exp (- v) <= exp (2 * lambda)) by monotone. pose proof (exp_pos (- v)).
+        assert (0 <= g * exp (own D - D) + b)
+          by (assert (0 <= g * exp (own D - D)) by (apply Rmult_le_pos; [lra|monotone]); lra).
+        apply Rle_trans with ((g * exp (own D - D) + b) * exp (- v)); [monotone|monotone]. }
       assert (cmp2 : g * exp (- (level + C)) - B <= g * exp (own D + 2 * lambda - D) + B).
       { replace (own D + 2 * lambda - D) with (own D - D + 2 * lambda) by ring. rewrite (exp_plus (own D - D)). unfold B. lra. }
       specialize (bound cmp2). lra.
@@ -190,15 +180,15 @@ Section Level.
     intros inx form. facts. pose proof (proj2 max x inx) as hx. assert (hD : 0 <= m - x) by lra. unfold level_bound.
     pose proof (own_at (m - x) hD) as ho.
     destruct form as [p_max v p_j y elem elem_max bv [t0 [e [bt [be eq]]]]|D v v_j close num bv|D v b close bv log].
-    - pose proof (coefficient_power x p_j inx elem) as item. pose proof (coefficient_power m p_max (proj1 max) elem_max) as top.
+    - pose proof (coefficient_power x p_j inx elem) as item.
+      pose proof (coefficient_power m p_max (proj1 max) elem_max) as top.
       assert (own0 : own 0 = C) by (unfold b18_topk_choice.own; ring). assert (at0 : m - m = 0) by ring.
-      unfold is_power in top. rewrite at0, own0, Rplus_0_l, Rminus_0_r in top.
-      apply abs_between in bv. apply abs_between in bt.
-      destruct (compared_with_level (/ s) (m - x) f p_max (v + t0) e y p_j gs ltac:(now rewrite Rinv_inv) ff (Rle_refl f) hD top item
-                  ltac:(apply Rabs_le; lra) be ltac:(rewrite eq, exp_plus; ring)) as [left_out kept].
+      unfold is_power in top. rewrite at0, own0, Rplus_0_l, Rminus_0_r in top. apply abs_between in bv.
+      apply abs_between in bt.
+      destruct (compared_with_level (/ s) (m - x) f p_max (v + t0) e y p_j gs ltac:(now rewrite Rinv_inv) ff
+        (Rle_refl f) hD top item ltac:(apply Rabs_le; lra) be ltac:(rewrite eq, exp_plus; ring)) as [left_out kept].
       split; intros cmp below; [specialize (left_out cmp below)|specialize (kept cmp below)]; lra.
-    - pose proof (exponential_power D x v_j inx close num) as item.
-      assert (one : / 1 <= S * exp whole).
+    - pose proof (exponential_power D x v_j inx close num) as item. assert (one : / 1 <= S * exp whole).
       { rewrite Rinv_1. apply one_le_product; [easy|]. apply exp_at_least_one.
         apply (element_log_nonneg M out good good_out kappa m logits s h j hs some). }
       assert (top : 1 * exp (- C) - f <= 1 <= 1 * exp C + f).
@@ -208,16 +198,15 @@ Section Level.
                   ltac:(apply Rabs_le; lra) ltac:(rewrite Rabs_R0; lra) ltac:(ring)) as [left_out kept].
       split; intros cmp below; [specialize (left_out cmp below)|specialize (kept cmp below)]; lra.
     - apply abs_between in close. apply abs_between in bv.
-      assert (ln_is : ln (min_p * exp v) = ln min_p + v) by (rewrite ln_mult, ln_exp; [easy|lra|apply exp_pos]). rewrite ln_is in log.
-      assert (size_ln : Rabs (ln min_p + v) <= level + lambda) by (apply Rabs_le; lra).
-      assert (el2 : log_error M * Rabs (ln min_p + v) <= log_error M * (level + lambda)) by (apply Rmult_le_compat_l; lra).
-      apply abs_between in log.
-      assert (fk : 0 <= kappa <= C).
+      assert (ln_is : ln (min_p * exp v) = ln min_p + v) by (rewrite ln_mult, ln_exp; [easy|lra|monotone]).
+      rewrite ln_is in log. assert (size_ln : Rabs (ln min_p + v) <= level + lambda) by (apply Rabs_le; lra).
+      assert (el2 : log_error M * Rabs (ln min_p + v) <= log_error M * (level + lambda)) by monotone.
+      apply abs_between in log. assert (fk : 0 <= kappa <= C).
       { pose proof (argument_floor_above M good kappa m logits s h j hs) as fa.
         pose proof (proj1 (proj2 (sum_between M good kappa m logits s h j hs))) as k0.
-        assert (0 <= argument_step M) by (unfold sound in good; lra). assert (0 <= t * kappa) by (apply Rmult_le_pos; lra).
+        assert (0 <= argument_step M) by (unfold sound in good; lra). assert (0 <= t * kappa) by monotone.
         assert (0 <= ratio_log M out) by (destruct good_out; unfold ratio_log, division_roundings; lra).
-        assert (0 <= rescale_unit M j) by (apply Rmult_le_pos; [apply pos_INR|pose proof (exp_unit_nonneg M good); lra]).
+        assert (0 <= rescale_unit M j) by (apply Rmult_le_pos; [monotone|pose proof (exp_unit_nonneg M good); lra]).
         pose proof (exp_unit_nonneg M good). unfold own_constant, numerator_log, when_rescaled. destruct j; lra. }
       split; intros cmp below.
       + pose proof (lost_nonneg (m - x)). pose proof (ln_below_tangent (1 - level_lost (m - x)) ltac:(lra)). lra.

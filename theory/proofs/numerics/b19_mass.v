@@ -18,11 +18,10 @@ Local Open Scope R_scope.
 Lemma two_steps G L :
   1 <= G -> 1 <= L -> G <= G * L * L /\ G + L <= G * L * L + 1 /\ G * L + L <= G * L * L + 1 /\ G + L * L <= G * L * L + 1.
 Proof.
-  intros hG hL. assert (a : 0 <= (G - 1) * (L - 1)) by (apply Rmult_le_pos; lra).
-  assert (b : 1 <= L * L) by now apply one_le_product. assert (d : 0 <= (G - 1) * (L * L - 1)) by (apply Rmult_le_pos; lra).
-  assert (gl : 1 <= G * L) by now apply one_le_product. assert (g : 0 <= (G * L - 1) * (L - 1)) by (apply Rmult_le_pos; lra).
-  assert (i : L <= L * L) by (rewrite <- (Rmult_1_r L) at 1; apply Rmult_le_compat_l; lra).
-  repeat split; lra.
+  intros hG hL. assert (a : 0 <= (G - 1) * (L - 1)) by monotone. assert (b : 1 <= L * L) by now apply one_le_product.
+  assert (d : 0 <= (G - 1) * (L * L - 1)) by monotone. assert (gl : 1 <= G * L) by monotone.
+  assert (g : 0 <= (G * L - 1) * (L - 1)) by monotone.
+  assert (i : L <= L * L) by (rewrite <- (Rmult_1_r L) at 1; apply Rmult_le_compat_l; lra). repeat split; lra.
 Qed.
 
 Section Mass.
@@ -57,8 +56,7 @@ Section Mass.
 
   Lemma coefficient_pos x : 0 < p x.
   Proof using max.
-    rewrite (coefficient_from_weight m logits max). pose proof (S_at_least_one m logits max).
-    apply Rdiv_lt_0_compat; [apply exp_pos|lra].
+    rewrite (coefficient_from_weight m logits max). pose proof (S_at_least_one m logits max). monotone.
   Qed.
 
   Lemma at_most_above x : In x logits -> p x <= at_most x.
@@ -70,13 +68,13 @@ Section Mass.
 
   Lemma each_within x q : In x logits -> computed x q -> Rabs (q - p x) <= at_most x - p x + f.
   Proof using good good_out hs some max.
-    intros inx elem. destruct (element_error M out good good_out kappa m logits s h j hs some x q inx elem) as [w [e [bw [be ->]]]].
+    intros inx elem.
+    destruct (element_error M out good good_out kappa m logits s h j hs some x q inx elem) as [w [e [bw [be ->]]]].
     rewrite (coefficient_from_weight m logits max). replace (- (m - x)) with (x - m) by ring.
-    rewrite <- (coefficient_from_weight m logits max).
-    replace (p x * exp w + e - p x) with (p x * (exp w - 1) + e) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy]. pose proof (coefficient_pos x).
-    rewrite Rabs_mult, (Rabs_right (p x)) by lra. unfold at_most. rewrite <- (Rmult_1_r (p x)) at 3.
-    rewrite <- Rmult_minus_distr_l. apply Rmult_le_compat_l; [lra|]. now apply expm1_abs.
+    rewrite <- (coefficient_from_weight m logits max). replace (p x * exp w + e - p x) with (p x * (exp w - 1) + e) by ring.
+    triangle. apply Rplus_le_compat; [|easy]. pose proof (coefficient_pos x). rewrite Rabs_mult, (Rabs_right (p x)) by lra.
+    unfold at_most. rewrite <- (Rmult_1_r (p x)) at 3. rewrite <- Rmult_minus_distr_l. apply Rmult_le_compat_l; [lra|].
+    now apply expm1_abs.
   Qed.
 
   Lemma computed_near xs qs :
@@ -93,26 +91,25 @@ Section Mass.
     1 <= E -> Permutation logits (chosen ++ others) ->
     0 <= sum (map (fun x => E * at_most x - p x) chosen) <= E * exp (c + shift m logits t) - 1.
   Proof using good good_out hs some max.
-    intros hE split. row_facts.
-    assert (pos : forall x, In x logits -> 0 <= E * at_most x - p x).
+    intros hE split. row_facts. assert (pos : forall x, In x logits -> 0 <= E * at_most x - p x).
     { intros x inx. pose proof (at_most_above x inx). pose proof (coefficient_pos x).
-      assert (1 * at_most x <= E * at_most x) by (apply Rmult_le_compat_r; lra). lra. }
+      assert (1 * at_most x <= E * at_most x) by monotone. lra. }
     assert (inside : forall x, In x (chosen ++ others) -> In x logits)
       by (intros x inx; now apply (Permutation_in _ (Permutation_sym split))).
     split; [apply sum_map_nonneg; intros x inx; apply pos, inside, in_or_app; now left|].
     apply Rle_trans with (sum (map (fun x => E * at_most x - p x) logits)).
     - rewrite (sum_map_permutation _ _ _ split), map_app, sum_app.
       assert (0 <= sum (map (fun x => E * at_most x - p x) others)).
-      { apply sum_map_nonneg. intros x inx. apply pos, inside, in_or_app. now right. }
-      lra.
+      { apply sum_map_nonneg. intros x inx. apply pos, inside, in_or_app. now right. } lra.
     - rewrite sum_map_minus, sum_map_mult_l, sum_coefficients by (apply (in_not_nil m), max).
-      assert (all : sum (map at_most logits) <= exp (c + shift m logits t)); [|assert (E * sum (map at_most logits) <= E * exp (c + shift m logits t)) by (apply Rmult_le_compat_l; lra); lra].
+      assert (all : sum (map at_most logits) <= exp (c + shift m logits t));
+        [|assert (E * sum (map at_most logits) <= E * exp (c + shift m logits t)) by monotone; lra].
       pose proof (tilted_mass m logits max t ltac:(lra)) as heavy. unfold tilted in heavy.
       assert (is : sum (map at_most logits) = exp c * (weighted_sum m logits (fun d => exp (t * d) * 1) / weight_sum m logits)).
       { unfold weighted_sum, Rdiv. rewrite <- sum_map_mult_r, <- sum_map_mult_l. apply sum_map_ext. intros x _.
         unfold at_most. rewrite (coefficient_from_weight m logits max), exp_plus. unfold Rdiv. ring. }
-      rewrite is, exp_plus. apply Rmult_le_compat_l; [left; apply exp_pos|].
-      apply Rmult_le_reg_r with (weight_sum m logits); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
+      rewrite is, exp_plus. apply Rmult_le_compat_l; [monotone|]. apply Rmult_le_reg_r with (weight_sum m logits); [lra|].
+      unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
   Qed.
 
   Context (chosen others outputs : list R) (M_hat : R) (steps : nat) (split : Permutation logits (chosen ++ others))
@@ -162,31 +159,28 @@ Section Mass.
     rewrite chosen_magnitude in close.
     assert (off : sum (map (fun x => at_most x - p x + f) chosen) = sum (map at_most chosen) - mass + k * f)
       by (now rewrite sum_map_plus, sum_map_minus, sum_map_const).
-    rewrite off in close. chosen_facts.
-    rewrite (exp_plus (c + shift m logits t)). fold E.
-    assert (p1 : exp (INR steps * lambda) * (sum (map at_most chosen) + k * f) <= E * (sum (map at_most chosen) + k * f))
-      by (apply Rmult_le_compat_r; lra).
-    assert (p2 : exp (INR steps * lambda) * ((k - 1) * wa) <= E * ((k - 1) * wa)) by (apply Rmult_le_compat_r; lra).
-    lra.
+    rewrite off in close. chosen_facts. rewrite (exp_plus (c + shift m logits t)). fold E.
+    assert (p1 : exp (INR steps * lambda) * (sum (map at_most chosen) + k * f)
+      <= E * (sum (map at_most chosen) + k * f)) by monotone.
+    assert (p2 : exp (INR steps * lambda) * ((k - 1) * wa) <= E * ((k - 1) * wa)) by monotone. lra.
   Qed.
 
   (** The same in the letters of the code, for at most all items. *)
   Lemma mass_floors : exp (INR H * lambda) * (k * f + (k - 1) * wa) <= (n + 1) * (f + wa) * exp (mass_log - 2 * lambda) - (f + wa).
   Proof using good good_out hs some max split.
-    facts. assert (k0 : 0 <= k) by apply size_nonneg.
-    assert (kn : k <= n).
+    facts. assert (k0 : 0 <= k) by apply size_nonneg. assert (kn : k <= n).
     { unfold size. rewrite (Permutation_length split), app_length, plus_INR. pose proof (pos_INR (length others)). lra. }
     assert (log : INR H * lambda <= mass_log - 2 * lambda).
     { unfold mass_log, element_log, own_constant in *. pose proof (sigma_above M good kappa m logits s h j hs some) as [sr _].
-      pose proof (own_nonneg M out good good_out kappa m logits s h j hs some 0 (Rle_refl 0)) as [fo _]. unfold own_constant in fo. lra. }
+      pose proof (own_nonneg M out good good_out kappa m logits s h j hs some 0 (Rle_refl 0)) as [fo _].
+      unfold own_constant in fo. lra. }
     pose proof (exp_le _ _ log) as grow. pose proof (exp_at_least_one (mass_log - 2 * lambda) ltac:(lra)) as one.
     set (E := exp (INR H * lambda)) in *. set (G := exp (mass_log - 2 * lambda)) in *. pose proof (exp_pos (INR H * lambda)).
-    assert (x0 : 0 <= k * f) by (apply Rmult_le_pos; lra). assert (x1 : 0 <= k * wa) by (apply Rmult_le_pos; lra).
-    assert (p1 : E * (k * f + (k - 1) * wa) <= E * (k * (f + wa))).
-    { apply Rmult_le_compat_l; [left; apply exp_pos|lra]. }
+    assert (x0 : 0 <= k * f) by monotone. assert (x1 : 0 <= k * wa) by monotone.
+    assert (p1 : E * (k * f + (k - 1) * wa) <= E * (k * (f + wa))). { apply Rmult_le_compat_l; [left; apply exp_pos|lra]. }
     assert (p2 : E * (k * (f + wa)) <= G * (n * (f + wa))).
     { apply Rmult_le_compat; [left; apply exp_pos|apply Rmult_le_pos; lra|easy|apply Rmult_le_compat_r; lra]. }
-    assert (p3 : 1 * (f + wa) <= G * (f + wa)) by (apply Rmult_le_compat_r; lra). lra.
+    assert (p3 : 1 * (f + wa) <= G * (f + wa)) by monotone. lra.
   Qed.
 
   Lemma mass_close : Rabs (M_hat - mass) <= exp (mass_log - 2 * lambda) - 1 + ((n + 1) * (f + wa) * exp (mass_log - 2 * lambda) - (f + wa)).
@@ -219,21 +213,19 @@ Section Mass.
     rewrite chosen_magnitude in wide.
     assert (off : forall l, sum (map (fun x => at_most x - p x + f) l) = sum (map at_most l) - sum (map p l) + size l * f)
       by (intros; now rewrite sum_map_plus, sum_map_minus, sum_map_const).
-    rewrite off in wide. rewrite off in others_near.
-    chosen_facts.
-    assert (s1 : 1 <= exp (INR steps * lambda)) by (apply exp_at_least_one, Rmult_le_pos; [apply pos_INR|easy]).
-    assert (parts : sum (map at_most chosen) = sum (map at_most before) + at_most last /\ mass = sum (map p before) + p last /\ k = size before + 1).
-    { rewrite eq, !map_app, !sum_app, size_app. unfold sum, size; simpl. repeat split; ring. }
-    destruct parts as [p1 [p2 p3]].
+    rewrite off in wide. rewrite off in others_near. chosen_facts. assert (s1 : 1 <= exp (INR steps * lambda)) by monotone.
+    assert (parts : sum (map at_most chosen) = sum (map at_most before) + at_most last /\ mass
+      = sum (map p before) + p last /\ k = size before + 1).
+    { rewrite eq, !map_app, !sum_app, size_app. unfold sum, size; simpl. repeat split; ring. } destruct parts as [p1 [p2 p3]].
     pose proof (at_most_above last ltac:(apply chosen_in; rewrite eq; apply in_or_app; right; now left)) as lastly.
     pose proof (coefficient_pos last) as last0.
     assert (e1 : (exp (INR steps * lambda) - 1) * magnitude outputs <= (E - 1) * (sum (map at_most chosen) + k * f)).
-    { apply Rmult_le_compat; [lra| |lra|lra]. apply sum_map_nonneg. intros. apply Rabs_pos. }
-    assert (e2 : exp (INR steps * lambda) * ((k - 1) * wa) <= E * ((k - 1) * wa)) by (apply Rmult_le_compat_r; lra).
+    { apply Rmult_le_compat; [lra| |lra|lra]. apply sum_map_nonneg. intros. monotone. }
+    assert (e2 : exp (INR steps * lambda) * ((k - 1) * wa) <= E * ((k - 1) * wa)) by monotone.
     replace (M_hat - q - sum (map p before)) with ((M_hat - sum outputs) + (sum outputs - q - sum (map p before))) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. rewrite (exp_plus (c + shift m logits t)). fold E.
-    assert ((E - 1) * p last <= (E - 1) * at_most last) by (apply Rmult_le_compat_l; lra).
-    rewrite p1, p2 in over. rewrite p1 in e1. rewrite p3 in *. lra.
+    triangle. rewrite (exp_plus (c + shift m logits t)). fold E.
+    assert ((E - 1) * p last <= (E - 1) * at_most last) by monotone. rewrite p1, p2 in over. rewrite p1 in e1. rewrite p3 in *.
+    lra.
   Qed.
   (** ** What a kernel concludes: the level is top_p as a number of the accumulator *)
 
@@ -242,9 +234,7 @@ Section Mass.
 
   Lemma concluded exact top_p value level A B :
     Rabs (value - exact) <= A -> Rabs (level - top_p) <= B -> A + B <= mass_bound -> concludes exact top_p value level.
-  Proof using.
-    intros va vb le. apply abs_between in va. apply abs_between in vb. split; intros; lra.
-  Qed.
+  Proof using. intros va vb le. apply abs_between in va. apply abs_between in vb. split; intros; lra. Qed.
 
   Context (top_p v : R) (share : 0 <= top_p <= 1) (reads : Rabs v <= lambda).
 
@@ -261,13 +251,13 @@ Section Mass.
   Proof using good.
     intros close small hA hF hw bt be. pose proof (unit_nonneg M good) as fl. pose proof (exp_at_least_one lambda fl) as L1.
     replace (value * exp t0 + e - exact) with ((value - exact) * exp t0 + exact * (exp t0 - 1) + e) by ring.
-    pose proof (expm1_abs t0 lambda bt) as g. assert (up : exp t0 <= exp lambda) by (apply exp_le; apply abs_between in bt; lra).
-    pose proof (exp_pos t0). pose proof (Rabs_pos (value - exact)). pose proof (Rabs_pos exact). pose proof (Rabs_pos e).
+    pose proof (expm1_abs t0 lambda bt) as g.
+    assert (up : exp t0 <= exp lambda) by (apply exp_le; apply abs_between in bt; lra). pose proof (exp_pos t0).
+    pose proof (Rabs_pos (value - exact)). pose proof (Rabs_pos exact). pose proof (Rabs_pos e).
     assert (p1 : Rabs ((value - exact) * exp t0) <= (A - 1 + (F - w)) * exp lambda).
-    { rewrite Rabs_mult, (Rabs_right (exp t0)) by lra. apply Rmult_le_compat; lra. }
-    assert (p2 : Rabs (exact * (exp t0 - 1)) <= 1 * (exp lambda - 1)).
-    { rewrite Rabs_mult. apply Rmult_le_compat; try lra. apply Rabs_pos. }
-    assert (p3 : 1 * w <= exp lambda * w) by (apply Rmult_le_compat_r; lra).
+    { rewrite Rabs_mult, (Rabs_right (exp t0)) by lra. monotone. }
+    assert (p2 : Rabs (exact * (exp t0 - 1)) <= 1 * (exp lambda - 1)) by monotone.
+    assert (p3 : 1 * w <= exp lambda * w) by monotone.
     pose proof (Rabs_triang ((value - exact) * exp t0 + exact * (exp t0 - 1)) e).
     pose proof (Rabs_triang ((value - exact) * exp t0) (exact * (exp t0 - 1))). lra.
   Qed.
@@ -287,8 +277,7 @@ Section Mass.
   Proof using good good_out hs some max stored split tree low share reads.
     facts. roundings. apply (concluded _ _ _ _ _ _ mass_close level_close). unfold mass_bound. rewrite step.
     set (G := exp (mass_log - 2 * lambda)) in *. set (L := exp lambda) in *. set (F := (n + 1) * (f + wa)) in *.
-    destruct (two_steps G L G1 L1) as [w1 [w2 _]].
-    assert (F * G <= F * (G * L * L)) by now apply Rmult_le_compat_l. lra.
+    destruct (two_steps G L G1 L1) as [w1 [w2 _]]. assert (F * G <= F * (G * L * L)) by monotone. lra.
   Qed.
 
   (** Their sum with it less its own coefficient. *)
@@ -299,17 +288,18 @@ Section Mass.
     intros eq eq_q stored_before [t0 [e [bt [be ->]]]]. facts. roundings. pose proof mass_floors as floors.
     pose proof (mass_before_last before last qs q eq eq_q stored_before) as close.
     assert (same : exp (c + shift m logits t + INR H * lambda) <= exp (mass_log - 2 * lambda)).
-    { apply exp_le. unfold mass_log, element_log, own_constant. lra. }
-    set (G := exp (mass_log - 2 * lambda)) in *. set (L := exp lambda) in *. set (F := (n + 1) * (f + wa)) in *.
-    assert (small : Rabs (sum (map p before)) <= 1).
-    { pose proof mass_at_most_one as [_ one]. rewrite eq, map_app, sum_app in one. unfold sum at 2 in one. simpl in one.
-      pose proof (coefficient_pos last). rewrite Rabs_right; [lra|]. apply Rle_ge, sum_map_nonneg. intros; left; apply coefficient_pos. }
-    assert (FG : 0 <= F * G) by (apply Rmult_le_pos; lra).
+    { apply exp_le. unfold mass_log, element_log, own_constant. lra. } set (G := exp (mass_log - 2 * lambda)) in *.
+    set (L := exp lambda) in *. set (F := (n + 1) * (f + wa)) in *. assert (small : Rabs (sum (map p before)) <= 1).
+    { pose proof mass_at_most_one as [_ one]. rewrite eq, map_app, sum_app in one. unfold sum at 2 in one.
+      simpl in one. pose proof (coefficient_pos last). rewrite Rabs_right; [lra|]. apply Rle_ge, sum_map_nonneg.
+      intros; left; apply coefficient_pos. }
+    assert (FG : 0 <= F * G) by monotone.
     assert (wider : Rabs (M_hat - q - sum (map p before)) <= G - 1 + (F * G - (f + wa))) by lra.
     assert (lossy : wa <= f + wa) by lra.
     pose proof (once_more (M_hat - q) _ G (F * G) (f + wa) t0 e wider small G1 FG lossy bt be) as rounded.
     fold L in rounded. apply (concluded _ _ _ _ _ _ rounded level_close). unfold mass_bound. rewrite step. fold L G F.
-    assert (F * G * L <= F * G * L * L) by (rewrite <- (Rmult_1_r (F * G * L)) at 1; apply Rmult_le_compat_l; [apply Rmult_le_pos|]; lra).
+    assert (F * G * L <= F * G * L * L)
+      by (rewrite <- (Rmult_1_r (F * G * L)) at 1; apply Rmult_le_compat_l; [apply Rmult_le_pos|]; lra).
     destruct (two_steps G L G1 L1) as [_ [_ [w3 _]]]. lra.
   Qed.
 
@@ -320,7 +310,9 @@ Section Mass.
   Proof using good good_out hs some max stored split tree low share reads.
     intros [t0 [e [bt [be ->]]]]. facts. roundings. pose proof mass_close as close. pose proof level_close as near.
     assert (whole : mass + sum (map p others) = 1).
-    { rewrite <- (sum_coefficients logits (in_not_nil m logits (proj1 max))), (sum_map_permutation _ _ _ split), map_app, sum_app. easy. }
+    { rewrite <- (sum_coefficients logits (in_not_nil m logits (proj1 max))), (sum_map_permutation _ _ _ split),
+        map_app, sum_app.
+      easy. }
     set (G := exp (mass_log - 2 * lambda)) in *. set (L := exp lambda) in *. set (F := (n + 1) * (f + wa)) in *.
     assert (rounded : Rabs ((1 - top_p * exp v) * exp t0 + e - (1 - top_p)) <= L * L - 1 + wa).
     { replace ((1 - top_p * exp v) * exp t0 + e - (1 - top_p))
@@ -328,20 +320,18 @@ Section Mass.
       pose proof (expm1_abs t0 lambda bt) as g. fold L in g. pose proof (Rabs_pos (exp t0 - 1)).
       pose proof (expm1_abs v lambda reads) as gv. fold L in gv.
       assert (lev : Rabs (top_p * exp v - top_p) <= (L - 1) * top_p).
-      { replace (top_p * exp v - top_p) with (top_p * (exp v - 1)) by ring. rewrite Rabs_mult, (Rabs_right top_p), Rmult_comm by lra.
-        apply Rmult_le_compat_r; lra. }
+      { replace (top_p * exp v - top_p) with (top_p * (exp v - 1)) by ring.
+        rewrite Rabs_mult, (Rabs_right top_p), Rmult_comm by lra. monotone. }
       assert (big : Rabs (1 - top_p * exp v) <= (1 - top_p) + (L - 1) * top_p).
-      { replace (1 - top_p * exp v) with ((1 - top_p) + - (top_p * exp v - top_p)) by ring.
-        eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp, (Rabs_right (1 - top_p)) by lra. lra. }
-      assert (Rabs ((1 - top_p * exp v) * (exp t0 - 1)) <= ((1 - top_p) + (L - 1) * top_p) * (L - 1)).
-      { rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; easy. }
+      { replace (1 - top_p * exp v) with ((1 - top_p) + - (top_p * exp v - top_p)) by ring. triangle.
+        rewrite Rabs_Ropp, (Rabs_right (1 - top_p)) by lra. lra. }
+      assert (Rabs ((1 - top_p * exp v) * (exp t0 - 1)) <= ((1 - top_p) + (L - 1) * top_p) * (L - 1)) by monotone.
       pose proof (Rabs_triang ((1 - top_p * exp v) * (exp t0 - 1) + - (top_p * exp v - top_p)) e).
-      pose proof (Rabs_triang ((1 - top_p * exp v) * (exp t0 - 1)) (- (top_p * exp v - top_p))). rewrite Rabs_Ropp in *.
-      assert (part : (L - 1) * top_p <= (L - 1) * 1) by (apply Rmult_le_compat_l; lra).
-      assert ((L - 1) * (1 + (L - 1) * top_p) <= (L - 1) * (1 + (L - 1))) by (apply Rmult_le_compat_l; lra). lra. }
+      pose proof (Rabs_triang ((1 - top_p * exp v) * (exp t0 - 1)) (- (top_p * exp v - top_p))).
+      rewrite Rabs_Ropp in *. assert (part : (L - 1) * top_p <= (L - 1) * 1) by monotone.
+      assert ((L - 1) * (1 + (L - 1) * top_p) <= (L - 1) * (1 + (L - 1))) by monotone. lra. }
     apply abs_between in close. apply abs_between in rounded. unfold mass_bound. rewrite step. fold L G F.
-    assert (FG : 0 <= F * G) by (apply Rmult_le_pos; lra).
-    destruct (two_steps G L G1 L1) as [w1 [_ [_ w4]]].
-    assert (F * G <= F * (G * L * L)) by now apply Rmult_le_compat_l. split; intros; lra.
+    assert (FG : 0 <= F * G) by monotone. destruct (two_steps G L G1 L1) as [w1 [_ [_ w4]]].
+    assert (F * G <= F * (G * L * L)) by monotone. split; intros; lra.
   Qed.
 End Mass.

@@ -46,7 +46,7 @@ Section Condition.
   Local Ltac facts := sound_facts good.
 
   Lemma hl_nonneg : 0 <= INR H * lambda.
-  Proof using good. facts. apply Rmult_le_pos; [apply pos_INR|easy]. Qed.
+  Proof using good. facts. monotone. Qed.
 
   Lemma item_loss_nonneg : 0 <= item_loss.
   Proof using good ha. facts. apply Rmult_le_pos; [left; apply exp_pos|lra]. Qed.
@@ -59,9 +59,8 @@ Section Condition.
     facts. intros hk form. assert (kw : wm <= k * wm) by nra.
     assert (loss : forall e1 e2 t1 t2, Rabs e1 <= wa -> Rabs e2 <= k * wm -> t1 <= 2 * lambda -> t2 <= 2 * lambda ->
               Rabs (e1 * exp t1 + e2 * exp t2) <= exp (2 * lambda) * (wa + k * wm)).
-    { intros e1 e2 t1 t2 b1 b2 h1 h2. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rmult_plus_distr_l, !Rabs_mult.
-      rewrite !(Rabs_right (exp _)) by (left; apply exp_pos). rewrite !(Rmult_comm _ (exp _)).
-      apply Rplus_le_compat; (apply Rmult_le_compat; [left; apply exp_pos|apply Rabs_pos|now apply exp_le|easy]). }
+    { intros e1 e2 t1 t2 b1 b2 h1 h2. triangle. rewrite Rmult_plus_distr_l, !Rabs_mult.
+      rewrite !(Rabs_right (exp _)) by (left; apply exp_pos). rewrite !(Rmult_comm _ (exp _)). monotone. }
     destruct form as [b v r bb [t2 [e2 [bt2 [be2 ->]]]] [t1 [e1 [bt1 [be1 ->]]]]
                      |b v y bb [t2 [e2 [bt2 [be2 ->]]]] [t1 [e1 [bt1 [be1 ->]]]]
                      |b v q bb [t1 [e1 [bt1 [be1 ->]]]] [t2 [e2 [bt2 [be2 ->]]]]];
@@ -69,14 +68,15 @@ Section Condition.
     - exists 1, (b + t2), t1, t1, (e1 * exp 0 + - e2 * exp 0). repeat split; try lra; try (apply Rabs_le; lra).
       + apply loss; try lra. rewrite Rabs_Ropp. lra.
       + rewrite !exp_plus, exp_0. ring.
-    - exists (exp t1), (b + t2), 0, (- t1), (e1 * exp (- t1) + - e2 * exp 0). repeat split; try apply exp_pos; try (apply Rabs_le; lra).
+    - exists (exp t1), (b + t2), 0, (- t1), (e1 * exp (- t1) + - e2 * exp 0).
+      repeat split; try apply exp_pos; try (apply Rabs_le; lra).
       + apply loss; try lra. rewrite Rabs_Ropp. lra.
       + rewrite exp_Ropp, !exp_plus, exp_0. field. apply Rgt_not_eq, exp_pos.
-    - assert (pos : 0 < exp (b + t2)) by apply exp_pos.
+    - assert (pos : 0 < exp (b + t2)) by monotone.
       exists (exp (b + t2) / k), (- (b + t2)), t1, t1, (e1 * exp 0 + k * e2 * exp (- (b + t2))).
       repeat split; try (apply Rabs_le; lra).
-      + apply Rdiv_lt_0_compat; lra.
-      + apply loss; try lra. rewrite Rabs_mult, (Rabs_right k) by lra. apply Rmult_le_compat_l; lra.
+      + monotone.
+      + apply loss; try lra. rewrite Rabs_mult, (Rabs_right k) by lra. monotone.
       + rewrite exp_0, exp_Ropp, exp_plus. field. repeat split; try lra; apply Rgt_not_eq, exp_pos.
   Qed.
 
@@ -89,16 +89,12 @@ Section Condition.
     <= exp (rho + INR H * lambda) * sum ds + exp (INR H * lambda) * (k * a + (k - 1) * wa).
   Proof using good hrho ha nonneg some tree low.
     facts. destruct (added_positive M good rho a ds s h hrho ha nonneg tree) as [down up]. unfold added_loss in *.
-    pose proof (sum_nonneg ds nonneg) as s0. split; [easy|].
-    pose proof (size_at_least_one ds some). apply le_INR in low.
-    assert (hl : INR h * lambda <= INR H * lambda) by now apply Rmult_le_compat_r.
-    assert (0 <= k * a) by (apply Rmult_le_pos; lra). assert (0 <= (k - 1) * wa) by (apply Rmult_le_pos; lra).
-    assert (exp (INR h * lambda) * (k * a + (k - 1) * wa) <= exp (INR H * lambda) * (k * a + (k - 1) * wa))
-      by (apply Rmult_le_compat_r; [lra|now apply exp_le]).
-    assert (exp (rho + INR h * lambda) * sum ds <= exp (rho + INR H * lambda) * sum ds)
-      by (apply Rmult_le_compat_r; [easy|apply exp_le; lra]).
-    assert (exp (- (rho + INR H * lambda)) * sum ds <= exp (- (rho + INR h * lambda)) * sum ds)
-      by (apply Rmult_le_compat_r; [easy|apply exp_le; lra]). lra.
+    pose proof (sum_nonneg ds nonneg) as s0. split; [easy|]. pose proof (size_at_least_one ds some).
+    apply le_INR in low. assert (hl : INR h * lambda <= INR H * lambda) by monotone. assert (0 <= k * a) by monotone.
+    assert (0 <= (k - 1) * wa) by monotone.
+    assert (exp (INR h * lambda) * (k * a + (k - 1) * wa) <= exp (INR H * lambda) * (k * a + (k - 1) * wa)) by monotone.
+    assert (exp (rho + INR h * lambda) * sum ds <= exp (rho + INR H * lambda) * sum ds) by monotone.
+    assert (exp (- (rho + INR H * lambda)) * sum ds <= exp (- (rho + INR h * lambda)) * sum ds) by monotone. lra.
   Qed.
 
   Lemma condition_parts :
@@ -110,14 +106,13 @@ Section Condition.
     unfold condition, compared_log, item_loss. set (E := exp ((INR H + 2) * lambda)).
     assert (e1 : exp ((INR H + 1) * lambda) <= E) by (apply exp_le; lra).
     assert (e2 : exp (2 * lambda) <= E) by (apply exp_le; lra).
-    assert (e3 : exp lambda <= exp (rho + 2 * lambda)) by (apply exp_le; lra).
-    assert (e4 : 1 <= exp (rho + 2 * lambda)) by (apply exp_at_least_one; lra).
-    assert (0 <= k * a) by (apply Rmult_le_pos; lra). assert (0 <= (k - 1) * wa) by (apply Rmult_le_pos; lra).
-    assert (0 <= k * wm) by (apply Rmult_le_pos; lra).
-    assert (exp ((INR H + 1) * lambda) * (k * a + (k - 1) * wa) <= E * (k * a + (k - 1) * wa)) by (apply Rmult_le_compat_r; lra).
-    assert (exp (2 * lambda) * (wa + k * wm) <= E * (wa + k * wm)) by (apply Rmult_le_compat_r; lra).
-    assert (exp (2 * lambda) * (k * a) <= E * (k * a)) by (apply Rmult_le_compat_r; lra).
-    assert (0 <= (exp (rho + 2 * lambda) - 1) * sum ds) by (apply Rmult_le_pos; lra). lra.
+    assert (e3 : exp lambda <= exp (rho + 2 * lambda)) by monotone.
+    assert (e4 : 1 <= exp (rho + 2 * lambda)) by monotone. assert (0 <= k * a) by monotone.
+    assert (0 <= (k - 1) * wa) by monotone. assert (0 <= k * wm) by monotone.
+    assert (exp ((INR H + 1) * lambda) * (k * a + (k - 1) * wa) <= E * (k * a + (k - 1) * wa)) by monotone.
+    assert (exp (2 * lambda) * (wa + k * wm) <= E * (wa + k * wm)) by monotone.
+    assert (exp (2 * lambda) * (k * a) <= E * (k * a)) by monotone.
+    assert (0 <= (exp (rho + 2 * lambda) - 1) * sum ds) by monotone. lra.
   Qed.
 
   Theorem b20_condition l r :
@@ -128,48 +123,47 @@ Section Condition.
     facts. intros form. pose proof condition_parts as parts. destruct sum_sides as [s0 [down up]].
     pose proof (size_at_least_one ds some) as k1. pose proof hl_nonneg as hl.
     destruct (sides k d s l r k1 form) as [c [b [t0 [t [e [c0 [bb [bt0 [bt [be eq]]]]]]]]]].
-    destruct computed as [td [ed [btd [bed dis]]]].
-    apply abs_between in bb. apply abs_between in bt0. apply abs_between in bt. apply abs_between in be.
-    apply abs_between in btd. apply abs_between in bed. unfold compared_log, summed_log in *.
-    set (loss := k * a + (k - 1) * wa) in *.
-    assert (l0 : 0 <= loss).
-    { unfold loss. assert (0 <= k * a) by (apply Rmult_le_pos; lra). assert (0 <= (k - 1) * wa) by (apply Rmult_le_pos; lra). lra. }
-    assert (kD : 0 <= k * D) by (apply Rmult_le_pos; lra).
-    assert (growth : exp ((INR H + 1) * lambda) = exp (INR H * lambda) * exp lambda) by (rewrite <- exp_plus; f_equal; ring).
+    destruct computed as [td [ed [btd [bed dis]]]]. apply abs_between in bb. apply abs_between in bt0.
+    apply abs_between in bt. apply abs_between in be. apply abs_between in btd. apply abs_between in bed.
+    unfold compared_log, summed_log in *. set (loss := k * a + (k - 1) * wa) in *. assert (l0 : 0 <= loss).
+    { unfold loss. assert (0 <= k * a) by monotone. assert (0 <= (k - 1) * wa) by monotone. lra. }
+    assert (kD : 0 <= k * D) by monotone.
+    assert (growth : exp ((INR H + 1) * lambda) = exp (INR H * lambda) * exp lambda)
+      by (rewrite <- exp_plus; f_equal; ring).
     pose proof (exp_pos t) as pt. pose proof (exp_pos b) as pb. pose proof (exp_pos (INR H * lambda)) as pH.
-    assert (tl : exp t <= exp lambda) by (apply exp_le; lra). assert (tl' : exp (- lambda) <= exp t) by (apply exp_le; lra).
-    assert (bl : exp b <= exp (2 * lambda)) by (apply exp_le; lra).
-    assert (t0l : exp t0 <= exp lambda) by (apply exp_le; lra). assert (t0l' : exp (- lambda) <= exp t0) by (apply exp_le; lra).
-    pose proof (exp_down_up lambda). pose proof (exp_down_up (rho + 2 * lambda)). pose proof (exp_down_up (rho + (INR H + 1) * lambda)).
-    assert (Lt : exp (INR H * lambda) * loss * exp t <= exp (INR H * lambda) * loss * exp lambda)
-      by (apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|easy]).
+    assert (tl : exp t <= exp lambda) by monotone. assert (tl' : exp (- lambda) <= exp t) by monotone.
+    assert (bl : exp b <= exp (2 * lambda)) by monotone. assert (t0l : exp t0 <= exp lambda) by monotone.
+    assert (t0l' : exp (- lambda) <= exp t0) by monotone. pose proof (exp_down_up lambda).
+    pose proof (exp_down_up (rho + 2 * lambda)). pose proof (exp_down_up (rho + (INR H + 1) * lambda)).
+    assert (Lt : exp (INR H * lambda) * loss * exp t <= exp (INR H * lambda) * loss * exp lambda) by monotone.
     (* the item's side *)
     assert (item_up : k * d * exp b <= exp (rho + 2 * lambda) * (k * D) + exp (2 * lambda) * (k * a)).
-    { rewrite dis. assert (exp (td + b) * (k * D) <= exp (rho + 2 * lambda) * (k * D)) by (apply Rmult_le_compat_r; [easy|apply exp_le; lra]).
-      assert (k * ed <= k * a) by (apply Rmult_le_compat_l; lra). 
-      assert (k * ed * exp b <= k * a * exp b) by (apply Rmult_le_compat_r; lra).
-      assert (k * a * exp b <= k * a * exp (2 * lambda)) by (apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|easy]).
-      rewrite (exp_plus td b) in *. lra. }
+    { rewrite dis. assert (exp (td + b) * (k * D) <= exp (rho + 2 * lambda) * (k * D)) by monotone.
+      assert (k * ed <= k * a) by monotone. assert (k * ed * exp b <= k * a * exp b) by monotone.
+      assert (k * a * exp b <= k * a * exp (2 * lambda)) by monotone. rewrite (exp_plus td b) in *. lra. }
     assert (item_down : exp (- (rho + 2 * lambda)) * (k * D) - exp (2 * lambda) * (k * a) <= k * d * exp b).
-    { rewrite dis. assert (exp (- (rho + 2 * lambda)) * (k * D) <= exp (td + b) * (k * D)) by (apply Rmult_le_compat_r; [easy|apply exp_le; lra]).
-      assert (k * - a <= k * ed) by (apply Rmult_le_compat_l; lra). 
-      assert (k * - a * exp b <= k * ed * exp b) by (apply Rmult_le_compat_r; lra).
-      assert (k * a * exp b <= k * a * exp (2 * lambda)) by (apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|easy]).
-      rewrite (exp_plus td b) in *. lra. }
+    { rewrite dis. assert (exp (- (rho + 2 * lambda)) * (k * D) <= exp (td + b) * (k * D)) by monotone.
+      assert (k * - a <= k * ed) by monotone. assert (k * - a * exp b <= k * ed * exp b) by monotone.
+      assert (k * a * exp b <= k * a * exp (2 * lambda)) by monotone. rewrite (exp_plus td b) in *. lra. }
     (* the sum's side *)
     assert (sum_up : s * exp t <= exp (rho + (INR H + 1) * lambda) * sum ds + exp ((INR H + 1) * lambda) * loss).
-    { apply Rle_trans with ((exp (rho + INR H * lambda) * sum ds + exp (INR H * lambda) * loss) * exp t); [apply Rmult_le_compat_r; lra|].
-      rewrite growth. replace (rho + (INR H + 1) * lambda) with (rho + INR H * lambda + lambda) by ring. rewrite (exp_plus _ lambda).
+    { apply Rle_trans with ((exp (rho + INR H * lambda) * sum ds + exp (INR H * lambda) * loss) * exp t); [monotone|].
+      rewrite growth. replace (rho + (INR H + 1) * lambda) with (rho + INR H * lambda + lambda) by ring.
+      rewrite (exp_plus _ lambda).
       assert (exp (rho + INR H * lambda) * sum ds * exp t <= exp (rho + INR H * lambda) * sum ds * exp lambda)
-        by (apply Rmult_le_compat_l; [apply Rmult_le_pos; [left; apply exp_pos|easy]|easy]). lra. }
+        by monotone.
+      lra. }
     assert (sum_down : exp (- (rho + (INR H + 1) * lambda)) * sum ds - exp ((INR H + 1) * lambda) * loss <= s * exp t).
-    { apply Rle_trans with ((exp (- (rho + INR H * lambda)) * sum ds - exp (INR H * lambda) * loss) * exp t); [|apply Rmult_le_compat_r; lra].
-      rewrite growth. replace (- (rho + (INR H + 1) * lambda)) with (- (rho + INR H * lambda) + - lambda) by ring. rewrite (exp_plus _ (- lambda)).
-      assert (exp (- (rho + INR H * lambda)) * sum ds * exp (- lambda) <= exp (- (rho + INR H * lambda)) * sum ds * exp t)
-        by (apply Rmult_le_compat_l; [apply Rmult_le_pos; [left; apply exp_pos|easy]|easy]). lra. }
-    assert (shrunk : (1 - exp (- (rho + 2 * lambda))) * (k * D) <= (exp (rho + 2 * lambda) - 1) * (k * D)) by (apply Rmult_le_compat_r; lra).
-    assert (shrunk2 : (1 - exp (- (rho + (INR H + 1) * lambda))) * sum ds <= (exp (rho + (INR H + 1) * lambda) - 1) * sum ds)
-      by (apply Rmult_le_compat_r; lra).
+    { apply Rle_trans with ((exp (- (rho + INR H * lambda)) * sum ds - exp (INR H * lambda) * loss) * exp t);
+        [|monotone].
+      rewrite growth. replace (- (rho + (INR H + 1) * lambda)) with (- (rho + INR H * lambda) + - lambda) by ring.
+      rewrite (exp_plus _ (- lambda)).
+      assert (exp (- (rho + INR H * lambda)) * sum ds * exp (- lambda)
+        <= exp (- (rho + INR H * lambda)) * sum ds * exp t) by monotone.
+      lra. }
+    assert (shrunk : (1 - exp (- (rho + 2 * lambda))) * (k * D) <= (exp (rho + 2 * lambda) - 1) * (k * D)) by monotone.
+    assert (shrunk2 : (1 - exp (- (rho + (INR H + 1) * lambda))) * sum ds
+      <= (exp (rho + (INR H + 1) * lambda) - 1) * sum ds) by monotone.
     set (X := exp t0 + s * exp t + e - k * d * exp b) in *. split; intros cmp.
     - assert (0 <= X) by (apply Rmult_le_reg_l with c; [easy|lra]). unfold X in *. lra.
     - assert (X <= 0) by (apply Rmult_le_reg_l with c; [easy|lra]). unfold X in *. lra.
@@ -182,25 +176,21 @@ Section Condition.
   Proof using good hrho ha nonneg some hD computed tree low.
     facts. intros below above t0 form cmp. destruct (b20_condition l r form) as [_ left_out]. specialize (left_out cmp).
     destruct sum_sides as [s0 _]. pose proof (size_at_least_one ds some) as k1. pose proof hl_nonneg as hl.
-    pose proof item_loss_nonneg as fi. pose proof (sum_at_most ds D below) as means.
-    unfold condition, inside in *.
+    pose proof item_loss_nonneg as fi. pose proof (sum_at_most ds D below) as means. unfold condition, inside in *.
     assert (r1 : 0 <= exp compared_log - 1).
     { pose proof (exp_at_least_one compared_log ltac:(unfold compared_log; lra)). lra. }
     assert (r2 : 0 <= exp summed_log - 1).
     { pose proof (exp_at_least_one summed_log ltac:(unfold summed_log; lra)). lra. }
     set (R1 := exp compared_log - 1) in *. set (R2 := exp summed_log - 1) in *. set (F := item_loss) in *.
-    destruct (Rle_dec top D) as [easy_case|inner].
-    { assert (0 <= (2 * R1 + R2) * top) by (apply Rmult_le_pos; lra). lra. }
+    destruct (Rle_dec top D) as [easy_case|inner]. { assert (0 <= (2 * R1 + R2) * top) by monotone. lra. }
     destruct (Rle_dec R1 1) as [small|large].
-    - set (g := prefix_quotient ds) in *.
-      assert (gk : 1 + sum ds = k * g) by (symmetry; now apply quotient_times).
+    - set (g := prefix_quotient ds) in *. assert (gk : 1 + sum ds = k * g) by (symmetry; now apply quotient_times).
       replace (1 + k * D + sum ds) with (k * g + k * D) in left_out by lra. rewrite gk in left_out.
-      assert (R2 * sum ds <= R2 * (k * D)) by (apply Rmult_le_compat_l; lra).
-      assert (scaled : k * (g - R1 * g - R1 * D - R2 * D - F) <= k * D) by lra.
-      apply Rmult_le_reg_l in scaled; [|lra].
-      assert (g0 : (1 - R1) * top <= (1 - R1) * g) by (apply Rmult_le_compat_l; lra).
-      assert (R1 * D <= R1 * top) by (apply Rmult_le_compat_l; lra). assert (R2 * D <= R2 * top) by (apply Rmult_le_compat_l; lra). lra.
-    - assert (1 * top <= R1 * top) by (apply Rmult_le_compat_r; lra). assert (0 <= R2 * top) by (apply Rmult_le_pos; lra). lra.
+      assert (R2 * sum ds <= R2 * (k * D)) by monotone.
+      assert (scaled : k * (g - R1 * g - R1 * D - R2 * D - F) <= k * D) by lra. apply Rmult_le_reg_l in scaled; [|lra].
+      assert (g0 : (1 - R1) * top <= (1 - R1) * g) by monotone. assert (R1 * D <= R1 * top) by monotone.
+      assert (R2 * D <= R2 * top) by monotone. lra.
+    - assert (1 * top <= R1 * top) by monotone. assert (0 <= R2 * top) by monotone. lra.
   Qed.
 End Condition.
 
@@ -244,31 +234,27 @@ Section Supports.
     exp (summed_log M rho h) <= exp (summed_log M rho h') /\ item_loss M a h <= item_loss M a h'.
   Proof using good ha.
     intros hh. apply le_INR in hh. pose proof (unit_nonneg M good) as fl.
-    assert (hl : INR h * unit M <= INR h' * unit M) by now apply Rmult_le_compat_r.
-    split; [apply exp_le; unfold summed_log; lra|]. unfold item_loss.
-    apply Rmult_le_compat_r; [unfold sound in good; lra|apply exp_le; lra].
+    assert (hl : INR h * unit M <= INR h' * unit M) by monotone. split; [apply exp_le; unfold summed_log; lra|].
+    unfold item_loss. apply Rmult_le_compat_r; [unfold sound in good; lra|monotone].
   Qed.
 
   Lemma condition_grows h h' k k' D total total' :
     (h <= h')%nat -> 0 <= D -> 0 <= k <= k' -> 0 <= total <= total' ->
     condition M rho a h k D total <= condition M rho a h' k' D total'.
   Proof using good hrho ha.
-    intros hh hD hk ht. pose proof (unit_nonneg M good). pose proof (item_loss_nonneg M a h' good ha). pose proof (hl_nonneg M h good).
-    destruct (logs_grow h h' hh) as [logs losses].
-    unfold condition. pose proof (exp_at_least_one (compared_log M rho) ltac:(unfold compared_log; lra)).
-    pose proof (exp_at_least_one (summed_log M rho h) ltac:(unfold summed_log; lra)).
-    assert (k * D <= k' * D) by now apply Rmult_le_compat_r.
+    intros hh hD hk ht. pose proof (unit_nonneg M good). pose proof (item_loss_nonneg M a h' good ha).
+    pose proof (hl_nonneg M h good). destruct (logs_grow h h' hh) as [logs losses]. unfold condition.
+    pose proof (exp_at_least_one (compared_log M rho) ltac:(unfold compared_log; lra)).
+    pose proof (exp_at_least_one (summed_log M rho h) ltac:(unfold summed_log; lra)). assert (k * D <= k' * D) by monotone.
     assert ((exp (compared_log M rho) - 1) * (1 + k * D + total) <= (exp (compared_log M rho) - 1) * (1 + k' * D + total'))
-      by (apply Rmult_le_compat_l; lra).
-    assert ((exp (summed_log M rho h) - 1) * total <= (exp (summed_log M rho h') - 1) * total') by (apply Rmult_le_compat; lra).
-    assert (k * item_loss M a h <= k' * item_loss M a h') by (apply Rmult_le_compat; [lra|now apply item_loss_nonneg|lra|easy]). lra.
+      by monotone.
+    assert ((exp (summed_log M rho h) - 1) * total <= (exp (summed_log M rho h') - 1) * total') by monotone.
+    assert (k * item_loss M a h <= k' * item_loss M a h') by (apply Rmult_le_compat; [lra|now apply item_loss_nonneg|lra|easy]).
+    lra.
   Qed.
 
   Lemma inside_grows h h' top : (h <= h')%nat -> 0 <= top -> inside M rho a h top <= inside M rho a h' top.
-  Proof using good ha.
-    intros hh ht. destruct (logs_grow h h' hh) as [logs losses]. unfold inside.
-    apply Rplus_le_compat; [apply Rmult_le_compat_r; lra|easy].
-  Qed.
+  Proof using good ha. intros hh ht. destruct (logs_grow h h' hh) as [logs losses]. unfold inside. monotone. Qed.
 
   Lemma with_item before D : sum (before ++ [D]) = sum before + D /\ size (before ++ [D]) = size before + 1.
   Proof using. rewrite sum_app, size_app. split; [f_equal; unfold sum; simpl; ring|easy]. Qed.
@@ -326,18 +312,17 @@ Section Supports.
   Lemma means_grow l l2 : l <> [] -> ascending (l ++ l2) -> prefix_mean l <= prefix_mean (l ++ l2).
   Proof using.
     intros some sorted. destruct l2 as [|d r]; [rewrite app_nil_r; lra|].
-    destruct (ascending_around _ _ _ sorted) as [below above].
-    pose proof (sum_at_most l d below) as low. pose proof (size_pos l some) as p1.
-    pose proof (size_pos (d :: r) ltac:(easy)) as p2.
+    destruct (ascending_around _ _ _ sorted) as [below above]. pose proof (sum_at_most l d below) as low.
+    pose proof (size_pos l some) as p1. pose proof (size_pos (d :: r) ltac:(easy)) as p2.
     assert (high : size (d :: r) * d <= sum (d :: r)) by (apply sum_at_least; intros x [<-|inx]; [lra|auto]).
-    unfold prefix_mean. rewrite sum_app, size_app.
-    assert (cross : sum l * size (d :: r) <= size l * sum (d :: r)).
-    { apply Rle_trans with (size l * d * size (d :: r)); [apply Rmult_le_compat_r; lra|].
-      replace (size l * d * size (d :: r)) with (size l * (size (d :: r) * d)) by ring. apply Rmult_le_compat_l; lra. }
-    apply Rmult_le_reg_r with (size l * (size l + size (d :: r))); [apply Rmult_lt_0_compat; lra|].
+    unfold prefix_mean. rewrite sum_app, size_app. assert (cross : sum l * size (d :: r) <= size l * sum (d :: r)).
+    { apply Rle_trans with (size l * d * size (d :: r)); [monotone|].
+      replace (size l * d * size (d :: r)) with (size l * (size (d :: r) * d)) by ring. monotone. }
+    apply Rmult_le_reg_r with (size l * (size l + size (d :: r))); [monotone|].
     replace (sum l / size l * (size l * (size l + size (d :: r)))) with (sum l * (size l + size (d :: r))) by (field; lra).
     replace ((sum l + sum (d :: r)) / (size l + size (d :: r)) * (size l * (size l + size (d :: r))))
-      with ((sum l + sum (d :: r)) * size l) by (field; lra). lra.
+      with ((sum l + sum (d :: r)) * size l) by (field; lra).
+    lra.
   Qed.
 
   Theorem b20_supports top ds kept rest least beyond most ended :

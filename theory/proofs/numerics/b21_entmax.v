@@ -46,9 +46,9 @@ Section EntmaxSupports.
 
   Lemma own_close d d' : 0 <= d -> approximates rho a d d' -> Rabs (d' - d) <= own_error d.
   Proof using.
-    intros hd [t [e [bt [be ->]]]]. replace (d * exp t + e - d) with (d * (exp t - 1) + e) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. unfold own_error. apply Rplus_le_compat; [|easy].
-    rewrite Rabs_mult, (Rabs_right d), Rmult_comm by lra. apply Rmult_le_compat_r; [easy|now apply expm1_abs].
+    intros hd [t [e [bt [be ->]]]]. replace (d * exp t + e - d) with (d * (exp t - 1) + e) by ring. triangle.
+    unfold own_error. apply Rplus_le_compat; [|easy]. rewrite Rabs_mult, (Rabs_right d), Rmult_comm by lra.
+    apply Rmult_le_compat_r; [easy|now apply expm1_abs].
   Qed.
 
   Lemma tested_between before d d' t :
@@ -77,38 +77,39 @@ Section EntmaxSupports.
   Proof using good hrho ha highest.
     intros some nonneg. unfold root_error_of. set (H1 := height (length ks)). set (H2 := height n).
     assert (le : INR H1 <= INR H2) by (apply le_INR, highest). pose proof (unit_nonneg M good) as fl.
-    assert (fa : 0 <= sum_floor M) by (unfold sound in good; lra). assert (fm : 0 <= product_floor M) by (unfold sound in good; lra).
-    pose proof (mean_nonneg ks some nonneg) as m0. pose proof (square_nonneg ks some) as q0. pose proof (variance_nonneg ks some) as v0.
-    pose proof (spread_nonneg ks) as s0. pose proof (size_pos ks some). assert (k0 : 0 < / size ks) by now apply Rinv_0_lt_compat.
-    assert (hl : INR H1 * unit M <= INR H2 * unit M) by now apply Rmult_le_compat_r.
+    assert (fa : 0 <= sum_floor M) by (unfold sound in good; lra).
+    assert (fm : 0 <= product_floor M) by (unfold sound in good; lra). pose proof (mean_nonneg ks some nonneg) as m0.
+    pose proof (square_nonneg ks some) as q0. pose proof (variance_nonneg ks some) as v0. pose proof (spread_nonneg ks) as s0.
+    pose proof (size_pos ks some). assert (k0 : 0 < / size ks) by monotone.
+    assert (hl : INR H1 * unit M <= INR H2 * unit M) by monotone.
     assert (g : forall x, exp (x + (INR H1 + 3) * unit M) <= exp (x + (INR H2 + 3) * unit M)) by (intros; apply exp_le; lra).
-    assert (g4 : exp (2 * rho + (INR H1 + 4) * unit M) <= exp (2 * rho + (INR H2 + 4) * unit M)) by (apply exp_le; lra).
-    assert (g3' : exp ((INR H1 + 3) * unit M) <= exp ((INR H2 + 3) * unit M)) by (apply exp_le; lra).
-    assert (g4' : exp ((INR H1 + 4) * unit M) <= exp ((INR H2 + 4) * unit M)) by (apply exp_le; lra).
+    assert (g4 : exp (2 * rho + (INR H1 + 4) * unit M) <= exp (2 * rho + (INR H2 + 4) * unit M)) by monotone.
+    assert (g3' : exp ((INR H1 + 3) * unit M) <= exp ((INR H2 + 3) * unit M)) by monotone.
+    assert (g4' : exp ((INR H1 + 4) * unit M) <= exp ((INR H2 + 4) * unit M)) by monotone.
     destruct (errors_grow M rho a H1 good hrho ha (prefix_mean ks) (prefix_mean ks) (prefix_square ks) (prefix_square ks)
                 (/ size ks + variance_of ks) (/ size ks + variance_of ks) ltac:(lra) ltac:(lra) ltac:(lra)) as [e1 r1].
     set (m := prefix_mean ks) in *. set (q := prefix_square ks) in *. set (w := / size ks + variance_of ks) in *.
     assert (e2 : mean_error M rho a H1 m <= mean_error M rho a H2 m).
     { unfold mean_error. specialize (g rho).
-      assert ((exp (rho + (INR H1 + 3) * unit M) - 1) * m <= (exp (rho + (INR H2 + 3) * unit M) - 1) * m) by (apply Rmult_le_compat_r; lra).
-      assert (exp ((INR H1 + 3) * unit M) * (a + sum_floor M) <= exp ((INR H2 + 3) * unit M) * (a + sum_floor M))
-        by (apply Rmult_le_compat_r; lra). lra. }
+      assert ((exp (rho + (INR H1 + 3) * unit M) - 1) * m <= (exp (rho + (INR H2 + 3) * unit M) - 1) * m) by monotone.
+      assert (exp ((INR H1 + 3) * unit M) * (a + sum_floor M) <= exp ((INR H2 + 3) * unit M) * (a + sum_floor M)) by monotone.
+      lra. }
     assert (s2 : square_error M rho a H1 m q <= square_error M rho a H2 m q).
     { unfold square_error.
-      assert ((exp (2 * rho + (INR H1 + 4) * unit M) - 1) * q <= (exp (2 * rho + (INR H2 + 4) * unit M) - 1) * q) by (apply Rmult_le_compat_r; lra).
-      assert (0 <= exp rho * (a * m)) by (apply Rmult_le_pos; [left; apply exp_pos|now apply Rmult_le_pos]). pose proof (pow2_ge_0 a).
+      assert ((exp (2 * rho + (INR H1 + 4) * unit M) - 1) * q <= (exp (2 * rho + (INR H2 + 4) * unit M) - 1) * q) by monotone.
+      assert (0 <= exp rho * (a * m)) by monotone. pose proof (pow2_ge_0 a).
       assert (exp ((INR H1 + 4) * unit M) * (2 * (exp rho * (a * m)) + a ^ 2 + sum_floor M + product_floor M)
-              <= exp ((INR H2 + 4) * unit M) * (2 * (exp rho * (a * m)) + a ^ 2 + sum_floor M + product_floor M)) by (apply Rmult_le_compat_r; lra). lra. }
+        <= exp ((INR H2 + 4) * unit M) * (2 * (exp rho * (a * m)) + a ^ 2 + sum_floor M + product_floor M)) by monotone.
+      lra. }
     assert (r2 : radicand_error M rho a H1 m q w <= radicand_error M rho a H2 m q w).
     { unfold radicand_error.
-      assert (mean_error M rho a H1 m * (2 * m + mean_error M rho a H1 m) <= mean_error M rho a H2 m * (2 * m + mean_error M rho a H2 m))
-        by (apply Rmult_le_compat; lra). pose proof (exp_pos (6 * unit M)). apply Rplus_le_compat_l, Rmult_le_compat_l; lra. }
+      assert (mean_error M rho a H1 m * (2 * m + mean_error M rho a H1 m)
+        <= mean_error M rho a H2 m * (2 * m + mean_error M rho a H2 m)) by monotone.
+      pose proof (exp_pos (6 * unit M)). monotone. }
     unfold prefix_root_error, root_error, prefix_radicand_error. fold m q w.
     pose proof (sqrt_error_grows (spread ks) (spread ks) (radicand_error M rho a H1 m q w) (radicand_error M rho a H2 m q w)
                   (conj s0 (Rle_refl _)) (conj (proj1 r1) r2)) as [_ sq].
-    pose proof (exp_pos (unit M)). pose proof (exp_pos (2 * unit M)).
-    apply Rplus_le_compat_r, Rplus_le_compat_l, Rmult_le_compat_l; [lra|]. apply Rplus_le_compat_r.
-    apply Rplus_le_compat; [lra|]. apply Rmult_le_compat_l; lra.
+    pose proof (exp_pos (unit M)). pose proof (exp_pos (2 * unit M)). monotone.
   Qed.
 
   (** A prefix that begins with the largest item, 0, and items below top: none is left out below top less its bound. *)
@@ -121,19 +122,19 @@ Section EntmaxSupports.
     pose proof (sorted_prefix_nonneg kept d more nonneg) as nonneg1.
     assert (nonneg2 : Forall (fun x => 0 <= x) kept) by now apply Forall_app in nonneg1.
     destruct (tested_between kept d d' t some nonneg1 test) as [_ low]. specialize (low fails).
-    destruct (b21_within M rho a (height n) good hrho ha top kept (d :: more) outside in0 nonneg sorted below is) as [t2 [_ w2]].
+    destruct (b21_within M rho a (height n) good hrho ha top kept (d :: more) outside in0 nonneg sorted below is) as
+      [t2 [_ w2]].
     assert (split : kept ++ d :: more = (kept ++ [d]) ++ more) by now rewrite <- app_assoc.
-    assert (w1 : top <= root (kept ++ [d]) /\ prefix_root_error M rho a (height n) (kept ++ [d]) <= root_within M rho a (height n) (kept ++ d :: more)).
+    assert (w1 : top <= root (kept ++ [d]) /\ prefix_root_error M rho a (height n) (kept ++ [d])
+      <= root_within M rho a (height n) (kept ++ d :: more)).
     { rewrite split in nonneg, sorted, below, is |- *.
       destruct (b21_within M rho a (height n) good hrho ha top (kept ++ [d]) more outside
-                  ltac:(apply in_or_app; now left) nonneg sorted below is) as [x [_ y]]. easy. }
+                  ltac:(apply in_or_app; now left) nonneg sorted below is) as [x [_ y]].
+      easy. }
     pose proof (higher kept some nonneg2). assert (some1 : kept ++ [d] <> []) by now destruct kept.
-    pose proof (higher (kept ++ [d]) some1 nonneg1).
-    assert (d <= top) by (apply below, in_or_app; right; now left).
-    assert (own_error d <= own_error top).
-    { unfold own_error. pose proof (exp_at_least_one rho hrho). apply Rplus_le_compat_r, Rmult_le_compat_l; lra. }
-    unfold below_roots, within_of in *. destruct w1 as [t1 w1].
-    unfold Rmin in low. destruct (Rle_dec _ _); lra.
+    pose proof (higher (kept ++ [d]) some1 nonneg1). assert (d <= top) by (apply below, in_or_app; right; now left).
+    assert (own_error d <= own_error top). { unfold own_error. pose proof (exp_at_least_one rho hrho). monotone. }
+    unfold below_roots, within_of in *. destruct w1 as [t1 w1]. unfold Rmin in low. destruct (Rle_dec _ _); lra.
   Qed.
 
   Definition surely_rooted (W : R) (least : list R) : Prop :=
@@ -200,8 +201,7 @@ Section Entmax.
     (x / 2 < tau /\ q = 0) \/
     Rabs (q - Rmax (x / 2 - tau) 0) <= difference_error ((m - x) / 2) (Rmax (x / 2 - tau) 0) - Rmax (tau - x / 2) 0.
   Proof using good good_reading largest support some near_top.
-    intros ct inx dev item.
-    assert (nonneg : Forall (fun x => 0 <= x) kept).
+    intros ct inx dev item. assert (nonneg : Forall (fun x => 0 <= x) kept).
     { assert (all : Forall (fun x => 0 <= x) ds).
       { apply Forall_forall. intros y iny. apply in_map_iff in iny as [w [<- inw]]. pose proof (largest w inw). lra. }
       pose proof (Permutation_Forall support all) as split. now apply Forall_app in split. }
@@ -234,20 +234,19 @@ Section Entmax.
     pose proof (unit_nonneg M good) as fl. pose proof (exp_at_least_one lambda fl).
     assert (sq : Rabs (q * q - r * r) <= e * (2 * r + e)).
     { replace (q * q - r * r) with ((q - r) * ((q - r) + 2 * r)) by ring. rewrite Rabs_mult.
-      apply Rmult_le_compat; try apply Rabs_pos; [easy|]. eapply Rle_trans; [apply Rabs_triang|].
-      rewrite (Rabs_right (2 * r)) by lra. lra. }
-    assert (rr : 0 <= r * r) by now apply Rmult_le_pos.
-    assert (inner : Rabs (w - r * r) <= square_coefficient_error r e + 0).
-    { rewrite eqw. replace (q * q * exp t1 + e1 - r * r) with ((exp t1 - 1) * (r * r) + (q * q - r * r) * exp t1 + e1) by ring.
+      apply Rmult_le_compat; try apply Rabs_pos; [easy|]. triangle. rewrite (Rabs_right (2 * r)) by lra. lra. }
+    assert (rr : 0 <= r * r) by monotone. assert (inner : Rabs (w - r * r) <= square_coefficient_error r e + 0).
+    { rewrite eqw.
+      replace (q * q * exp t1 + e1 - r * r) with ((exp t1 - 1) * (r * r) + (q * q - r * r) * exp t1 + e1) by ring.
       assert (Rabs ((exp t1 - 1) * (r * r)) <= (exp lambda - 1) * (r * r)).
       { rewrite Rabs_mult, (Rabs_right (r * r)) by lra. apply Rmult_le_compat_r; [lra|now apply expm1_abs]. }
       assert (Rabs ((q * q - r * r) * exp t1) <= e * (2 * r + e) * exp lambda).
-      { rewrite Rabs_mult, (Rabs_right (exp t1)) by (left; apply exp_pos).
-        apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|]. apply exp_le. apply abs_between in bt. lra. }
+      { rewrite Rabs_mult, (Rabs_right (exp t1)) by (left; apply exp_pos). apply Rmult_le_compat; [monotone|monotone|easy|].
+        apply exp_le. apply abs_between in bt. lra. }
       pose proof (Rabs_triang ((exp t1 - 1) * (r * r) + (q * q - r * r) * exp t1) e1).
       pose proof (Rabs_triang ((exp t1 - 1) * (r * r)) ((q * q - r * r) * exp t1)). unfold square_coefficient_error. lra. }
     pose proof (rounded_error u_out (r * r) w d2 e2 (square_coefficient_error r e) 0 floor_out bd2 be2 inner) as out.
-    rewrite <- eqp, (Rabs_right (r * r)) in out by lra. unfold stored_coefficient_error.
-    replace (r ^ 2) with (r * r) by ring. lra.
+    rewrite <- eqp, (Rabs_right (r * r)) in out by lra. unfold stored_coefficient_error. replace (r ^ 2) with (r * r) by ring.
+    lra.
   Qed.
 End Entmax.

@@ -49,9 +49,7 @@ Qed.
 
 Lemma around_mean c ds :
   ds <> [] -> sum (map (fun d => (c - d) ^ 2) ds) = size ds * ((c - prefix_mean ds) ^ 2 + variance_of ds).
-Proof.
-  intros some. rewrite sum_of_squares. destruct (means ds some) as [<- <-]. unfold variance_of. ring.
-Qed.
+Proof. intros some. rewrite sum_of_squares. destruct (means ds some) as [<- <-]. unfold variance_of. ring. Qed.
 
 Theorem variance_nonneg ds : ds <> [] -> 0 <= variance_of ds.
 Proof.
@@ -74,8 +72,7 @@ Proof.
   unfold radicand. apply Rmult_le_reg_l with (size ds); [easy|]. rewrite Rmult_minus_distr_l, Rinv_r by lra. lra.
 Qed.
 
-Theorem spread_above c ds :
-  ds <> [] -> sum (map (fun d => (c - d) ^ 2) ds) <= 1 -> c - prefix_mean ds <= spread ds.
+Theorem spread_above c ds : ds <> [] -> sum (map (fun d => (c - d) ^ 2) ds) <= 1 -> c - prefix_mean ds <= spread ds.
 Proof.
   intros some le. pose proof (radicand_above c ds some le) as above. destruct (Rle_dec (c - prefix_mean ds) 0) as [low|high].
   - pose proof (spread_nonneg ds). lra.
@@ -190,7 +187,7 @@ Section HalfDeviation.
   Lemma half_loss_nonneg m : 0 <= half_loss m.
   Proof using good good_reading.
     unfold half_loss. pose proof (read_error_nonneg P good_reading m). unfold sound in good.
-    assert (0 <= exp (unit M) * (read_error P m / 2 + 2 * wm)) by (apply Rmult_le_pos; [left; apply exp_pos|lra]). lra.
+    assert (0 <= exp (unit M) * (read_error P m / 2 + 2 * wm)) by monotone. lra.
   Qed.
 
   Theorem b21_half_deviation m x d :
@@ -201,26 +198,24 @@ Section HalfDeviation.
     pose proof (exp_at_least_one (unit M) fl) as E1. unfold half_loss.
     destruct form as [D dev half|m' x' m2 x2 rm rx hm hx [t [e [bt [be ->]]]]].
     - destruct (read_deviation M P good good_reading m x D le dev) as [t [e [bt [be eq]]]].
-      exists t, (e / 2 + (d - D / 2)). split; [easy|]. split; [|rewrite eq; field].
-      eapply Rle_trans; [apply Rabs_triang|]. unfold Rdiv at 1. rewrite Rabs_mult, (Rabs_right (/ 2)) by lra.
-      unfold deviation_loss in be. assert (1 * wm <= exp (unit M) * wm) by (apply Rmult_le_compat_r; lra). lra.
-    - destruct good_reading as [[r0 r1] l0]. unfold read_logit in rm, rx.
-      assert (size_x : Rabs x <= Rabs m + (m - x)).
-      { replace x with (m + - (m - x)) at 1 by ring. eapply Rle_trans; [apply Rabs_triang|].
-        rewrite Rabs_Ropp, (Rabs_right (m - x)); lra. }
+      exists t, (e / 2 + (d - D / 2)). split; [easy|]. split; [|rewrite eq; field]. triangle. unfold Rdiv at 1.
+      rewrite Rabs_mult, (Rabs_right (/ 2)) by lra. unfold deviation_loss in be.
+      assert (1 * wm <= exp (unit M) * wm) by monotone. lra.
+    - destruct good_reading as [[r0 r1] l0]. unfold read_logit in rm, rx. assert (size_x : Rabs x <= Rabs m + (m - x)).
+      { replace x with (m + - (m - x)) at 1 by ring. triangle. rewrite Rabs_Ropp, (Rabs_right (m - x)); lra. }
       assert (near : Rabs (m2 - x2 - (m - x) / 2) <= read_roundoff P * ((m - x) / 2) + (read_error P m / 2 + 2 * wm)).
       { replace (m2 - x2 - (m - x) / 2) with ((m2 - m' / 2) - (x2 - x' / 2) + ((m' - m) - (x' - x)) * / 2) by field.
         apply abs_between in hm. apply abs_between in hx. apply abs_between in rm. apply abs_between in rx.
-        unfold read_error in *.
-        assert (read_roundoff P * Rabs x <= read_roundoff P * (Rabs m + (m - x))) by now apply Rmult_le_compat_l.
+        unfold read_error in *. assert (read_roundoff P * Rabs x <= read_roundoff P * (Rabs m + (m - x))) by monotone.
         apply Rabs_le. lra. }
-      destruct (split_error (read_roundoff P) (read_error P m / 2 + 2 * wm) ((m - x) / 2) _ r0 ltac:(lra) ltac:(lra) near) as [d0 [c [b0 [bc eq]]]].
+      destruct (split_error (read_roundoff P) (read_error P m / 2 + 2 * wm) ((m - x) / 2) _ r0 ltac:(lra) ltac:(lra)
+        near) as [d0 [c [b0 [bc eq]]]].
       destruct (one_rounding _ d0 (conj r0 r1) b0) as [t0 [bt0 fac]]. rewrite fac in eq. rewrite eq.
       exists (t0 + t), (c * exp t + e). repeat split.
-      + unfold deviation_log. eapply Rle_trans; [apply Rabs_triang|]. lra.
-      + eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
+      + unfold deviation_log. triangle. lra.
+      + triangle. apply Rplus_le_compat; [|easy].
         rewrite Rabs_mult, (Rabs_right (exp t)), Rmult_comm by (left; apply exp_pos).
-        apply Rmult_le_compat; [left; apply exp_pos|apply Rabs_pos| |easy]. apply exp_le. apply abs_between in bt. lra.
+        apply Rmult_le_compat; [monotone|monotone| |easy]. apply exp_le. apply abs_between in bt. lra.
       + rewrite exp_plus. ring.
   Qed.
 End HalfDeviation.
@@ -256,19 +251,18 @@ Section Roots.
     1 <= k -> computed_quotient k s q -> 0 <= S -> 0 <= A -> Rabs (s - k * S) <= (exp A - 1) * (k * S) + k * L ->
     Rabs (q - S) <= (exp (A + 3 * lambda) - 1) * S + exp (3 * lambda) * L + wm.
   Proof using good.
-    pose proof (unit_nonneg M good) as fl. intros hk [b [bb [t [e [bt [be ->]]]]]] hS hA close. apply abs_between in bb. apply abs_between in bt.
-    set (T := b + t). assert (bT : Rabs T <= 3 * lambda) by (apply Rabs_le; unfold T; lra).
+    pose proof (unit_nonneg M good) as fl. intros hk [b [bb [t [e [bt [be ->]]]]]] hS hA close. apply abs_between in bb.
+    apply abs_between in bt. set (T := b + t). assert (bT : Rabs T <= 3 * lambda) by (apply Rabs_le; unfold T; lra).
     replace (s / k * exp b * exp t + e - S) with ((s / k - S) * exp T + (exp T - 1) * S + e)
       by (unfold T; rewrite exp_plus; ring).
     assert (per : Rabs (s / k - S) <= (exp A - 1) * S + L).
     { apply Rmult_le_reg_l with k; [lra|]. rewrite <- (Rabs_right k) at 1 by lra. rewrite <- Rabs_mult.
       replace (k * (s / k - S)) with (s - k * S) by (field; lra). lra. }
-    pose proof (expm1_abs T _ bT) as gT. assert (eT : exp T <= exp (3 * lambda)) by (apply exp_le; apply abs_between in bT; lra).
-    pose proof (exp_pos T). pose proof (Rabs_pos (s / k - S)).
-    assert (p1 : Rabs ((s / k - S) * exp T) <= ((exp A - 1) * S + L) * exp (3 * lambda)).
-    { rewrite Rabs_mult, (Rabs_right (exp T)) by lra. apply Rmult_le_compat; lra. }
-    assert (p2 : Rabs ((exp T - 1) * S) <= (exp (3 * lambda) - 1) * S).
-    { rewrite Rabs_mult, (Rabs_right S) by lra. now apply Rmult_le_compat_r. }
+    pose proof (expm1_abs T _ bT) as gT.
+    assert (eT : exp T <= exp (3 * lambda)) by (apply exp_le; apply abs_between in bT; lra). pose proof (exp_pos T).
+    pose proof (Rabs_pos (s / k - S)). assert (p1 : Rabs ((s / k - S) * exp T) <= ((exp A - 1) * S + L) * exp (3 * lambda)).
+    { rewrite Rabs_mult, (Rabs_right (exp T)) by lra. monotone. }
+    assert (p2 : Rabs ((exp T - 1) * S) <= (exp (3 * lambda) - 1) * S). { rewrite Rabs_mult, (Rabs_right S) by lra. monotone. }
     pose proof (Rabs_triang ((s / k - S) * exp T + (exp T - 1) * S) e).
     pose proof (Rabs_triang ((s / k - S) * exp T) ((exp T - 1) * S)). rewrite exp_plus. lra.
   Qed.
@@ -309,19 +303,18 @@ Section Roots.
     facts. intros [s [h [tree [low quot]]]]. pose proof (size_at_least_one ks some) as k1. pose proof mean_nonneg as m0.
     pose proof (added_error M good rho a ks s h hrho ha tree) as close. unfold added_rounding, added_loss in close.
     rewrite (magnitude_nonneg ks nonneg) in close. destruct (means ks some) as [sum_is _]. rewrite <- sum_is in close.
-    apply le_INR in low. assert (hl : INR h * lambda <= INR H * lambda) by now apply Rmult_le_compat_r.
-    pose proof (pos_INR h). assert (h0 : 0 <= INR h * lambda) by now apply Rmult_le_pos.
-    set (L := exp (INR H * lambda) * (a + wa)).
+    apply le_INR in low. assert (hl : INR h * lambda <= INR H * lambda) by monotone. pose proof (pos_INR h).
+    assert (h0 : 0 <= INR h * lambda) by monotone. set (L := exp (INR H * lambda) * (a + wa)).
     assert (wide : Rabs (s - k * prefix_mean ks) <= (exp (rho + INR H * lambda) - 1) * (k * prefix_mean ks) + k * L).
     { eapply Rle_trans; [apply close|]. apply Rplus_le_compat.
-      - apply Rmult_le_compat_r; [apply Rmult_le_pos; lra|]. pose proof (exp_le (rho + INR h * lambda) (rho + INR H * lambda)). lra.
-      - unfold L. replace (k * (exp (INR H * lambda) * (a + wa))) with (exp (INR H * lambda) * (k * a + k * wa)) by ring.
-        assert (0 <= k * a) by (apply Rmult_le_pos; lra). assert (0 <= (k - 1) * wa) by (apply Rmult_le_pos; lra).
-        apply Rmult_le_compat; [left; apply exp_pos|lra|now apply exp_le|lra]. }
+      - apply Rmult_le_compat_r; [monotone|]. pose proof (exp_le (rho + INR h * lambda) (rho + INR H * lambda)). lra.
+      - unfold L.
+        replace (k * (exp (INR H * lambda) * (a + wa))) with (exp (INR H * lambda) * (k * a + k * wa)) by ring.
+        assert (0 <= k * a) by monotone. assert (0 <= (k - 1) * wa) by monotone. monotone. }
     pose proof (quotient_close k s m (prefix_mean ks) (rho + INR H * lambda) L k1 quot m0 ltac:(lra) wide) as bound.
     unfold mean_error. replace ((INR H + 3) * lambda) with (INR H * lambda + 3 * lambda) by ring.
-    replace (rho + (INR H * lambda + 3 * lambda)) with (rho + INR H * lambda + 3 * lambda) by ring.
-    unfold L in bound. rewrite (exp_plus (INR H * lambda)). lra.
+    replace (rho + (INR H * lambda + 3 * lambda)) with (rho + INR H * lambda + 3 * lambda) by ring. unfold L in bound.
+    rewrite (exp_plus (INR H * lambda)). lra.
   Qed.
 
   (** How far a computed square is from the exact one. *)
@@ -331,7 +324,8 @@ Section Roots.
     Forall (fun x => 0 <= x) l -> Forall2 (approximates rho a) l ds -> perturbed (squares ds) (squares l) (map square_off l).
   Proof using ha.
     intros all near. revert all. induction near as [|d y l ds [t [e [bt [be ->]]]] rest IH]; intros all; [constructor|].
-    pose proof (Forall_inv all) as d0. cbn in d0. unfold squares. cbn [map]. constructor; [|apply IH; now apply Forall_inv_tail in all].
+    pose proof (Forall_inv all) as d0. cbn in d0. unfold squares. cbn [map].
+    constructor; [|apply IH; now apply Forall_inv_tail in all].
     replace ((d * exp t + e) ^ 2 - d ^ 2) with (d ^ 2 * (exp (2 * t) - 1) + 2 * (d * exp t * e) + e ^ 2)
       by (replace (2 * t) with (t + t) by ring; rewrite exp_plus; ring).
     apply abs_between in bt. pose proof (expm1_abs (2 * t) (2 * rho) ltac:(apply Rabs_le; lra)) as g.
@@ -341,8 +335,7 @@ Section Roots.
     assert (p2 : Rabs (2 * (d * exp t * e)) <= 2 * (exp rho * (a * d))).
     { rewrite !Rabs_mult, (Rabs_right 2), (Rabs_right d), (Rabs_right (exp t)) by (try lra; left; apply exp_pos).
       apply Rmult_le_compat_l; [lra|]. replace (exp rho * (a * d)) with (d * exp rho * a) by ring.
-      assert (exp t <= exp rho) by (apply exp_le; lra). pose proof (exp_pos t).
-      apply Rmult_le_compat; [apply Rmult_le_pos; lra|apply Rabs_pos|apply Rmult_le_compat_l; lra|easy]. }
+      assert (exp t <= exp rho) by monotone. pose proof (exp_pos t). monotone. }
     assert (p3 : Rabs (e ^ 2) <= a ^ 2).
     { rewrite Rabs_right by (apply Rle_ge, pow2_ge_0). apply abs_between in be. apply pow_maj_Rabs. apply Rabs_le. lra. }
     unfold square_off. pose proof (Rabs_triang (d ^ 2 * (exp (2 * t) - 1) + 2 * (d * exp t * e)) (e ^ 2)).
@@ -357,36 +350,31 @@ Section Roots.
     pose proof (perturbed_sum M good lambda wm _ _ _ s h fl (proj1 fm) (squares_close ks ds nonneg near) tree) as close.
     unfold perturbed_rounding, added_loss in close. rewrite (magnitude_nonneg _ (squares_nonneg ks)) in close.
     destruct (means ks some) as [sum_is square_is]. rewrite <- square_is in close.
-    assert (offs : sum (map square_off ks) = (exp (2 * rho) - 1) * (k * prefix_square ks) + 2 * (exp rho * (a * (k * prefix_mean ks))) + k * a ^ 2).
+    assert (offs : sum (map square_off ks)
+      = (exp (2 * rho) - 1) * (k * prefix_square ks) + 2 * (exp rho * (a * (k * prefix_mean ks))) + k * a ^ 2).
     { unfold square_off. rewrite !sum_map_plus, sum_map_const, !sum_map_mult_l, map_id, square_is, sum_is. easy. }
     rewrite offs in close. assert (many : size (squares ks) = k) by apply size_map. rewrite many in close.
-    apply le_INR in low. assert (hl : INR h * lambda <= INR H * lambda) by now apply Rmult_le_compat_r.
-    pose proof (pos_INR h). assert (h0 : 0 <= INR h * lambda) by now apply Rmult_le_pos.
-    set (Q := prefix_square ks) in *. set (m := prefix_mean ks) in *.
-    set (X := 2 * (exp rho * (a * m)) + a ^ 2).
-    assert (X0 : 0 <= X).
-    { unfold X. assert (0 <= exp rho * (a * m)) by (apply Rmult_le_pos; [left; apply exp_pos|now apply Rmult_le_pos]).
-      pose proof (pow2_ge_0 a). lra. }
+    apply le_INR in low. assert (hl : INR h * lambda <= INR H * lambda) by monotone. pose proof (pos_INR h).
+    assert (h0 : 0 <= INR h * lambda) by monotone. set (Q := prefix_square ks) in *. set (m := prefix_mean ks) in *.
+    set (X := 2 * (exp rho * (a * m)) + a ^ 2). assert (X0 : 0 <= X).
+    { unfold X. assert (0 <= exp rho * (a * m)) by monotone. pose proof (pow2_ge_0 a). lra. }
     set (G := exp ((INR H + 1) * lambda)). set (L := G * (X + wa + wm)).
     assert (up : exp (lambda + INR h * lambda) <= G) by (apply exp_le; lra).
     assert (up2 : exp (INR h * lambda) <= G) by (apply exp_le; lra).
-    assert (G1 : 1 <= G) by (apply exp_at_least_one; lra).
-    assert (kQ : 0 <= k * Q) by (apply Rmult_le_pos; lra). assert (kX : 0 <= k * X) by (apply Rmult_le_pos; lra).
-    assert (E2 : 1 <= exp (2 * rho)) by (apply exp_at_least_one; lra).
+    assert (G1 : 1 <= G) by (apply exp_at_least_one; lra). assert (kQ : 0 <= k * Q) by monotone.
+    assert (kX : 0 <= k * X) by monotone. assert (E2 : 1 <= exp (2 * rho)) by monotone.
     assert (wide : Rabs (s - k * Q) <= (exp (2 * rho + (INR H + 1) * lambda) - 1) * (k * Q) + k * L).
     { eapply Rle_trans; [apply close|]. rewrite (exp_plus (2 * rho)). fold G. unfold L.
       replace (k * Q + ((exp (2 * rho) - 1) * (k * Q) + 2 * (exp rho * (a * (k * m))) + k * a ^ 2))
         with (exp (2 * rho) * (k * Q) + k * X) by (unfold X; ring).
-      assert (exp (lambda + INR h * lambda) * (exp (2 * rho) * (k * Q) + k * X) <= G * (exp (2 * rho) * (k * Q) + k * X)).
-      { apply Rmult_le_compat_r; [|easy]. assert (0 <= exp (2 * rho) * (k * Q)) by (apply Rmult_le_pos; lra). lra. }
-      assert (0 <= (k - 1) * wa) by (apply Rmult_le_pos; lra). assert (0 <= k * wm) by (apply Rmult_le_pos; lra).
-      assert (exp (INR h * lambda) * (k * wm + (k - 1) * wa) <= G * (k * wm + k * wa)).
-      { apply Rmult_le_compat; [left; apply exp_pos|lra|easy|lra]. }
-      lra. }
+      assert (exp (lambda + INR h * lambda) * (exp (2 * rho) * (k * Q) + k * X)
+        <= G * (exp (2 * rho) * (k * Q) + k * X)) by monotone.
+      assert (0 <= (k - 1) * wa) by monotone. assert (0 <= k * wm) by monotone.
+      assert (exp (INR h * lambda) * (k * wm + (k - 1) * wa) <= G * (k * wm + k * wa)) by monotone. lra. }
     pose proof (quotient_close k s q Q (2 * rho + (INR H + 1) * lambda) L k1 quot q0 ltac:(lra) wide) as bound.
-    unfold square_error. fold X. 
+    unfold square_error. fold X.
     replace (2 * rho + (INR H + 4) * lambda) with (2 * rho + (INR H + 1) * lambda + 3 * lambda) by ring.
-    replace ((INR H + 4) * lambda) with ((INR H + 1) * lambda + 3 * lambda) by ring.
-    unfold L in bound. rewrite (exp_plus ((INR H + 1) * lambda)). fold G. lra.
+    replace ((INR H + 4) * lambda) with ((INR H + 1) * lambda + 3 * lambda) by ring. unfold L in bound.
+    rewrite (exp_plus ((INR H + 1) * lambda)). fold G. lra.
   Qed.
 End Roots.

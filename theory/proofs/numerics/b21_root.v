@@ -23,15 +23,12 @@ Proof.
   assert (root : Rabs (sqrt a - sqrt b) <= sqrt e).
   { apply Rsqr_incr_0_var; [|apply sqrt_pos]. rewrite Rsqr_sqrt by lra. unfold Rsqr.
     rewrite eq, Rabs_mult, (Rabs_right (sqrt a + sqrt b)) in close by lra.
-    assert (Rabs (sqrt a - sqrt b) <= sqrt a + sqrt b) by (apply Rabs_le; lra).
-    pose proof (Rabs_pos (sqrt a - sqrt b)).
-    assert (Rabs (sqrt a - sqrt b) * Rabs (sqrt a - sqrt b) <= Rabs (sqrt a - sqrt b) * (sqrt a + sqrt b))
-      by (apply Rmult_le_compat_l; lra). lra. }
+    assert (Rabs (sqrt a - sqrt b) <= sqrt a + sqrt b) by (apply Rabs_le; lra). pose proof (Rabs_pos (sqrt a - sqrt b)).
+    assert (Rabs (sqrt a - sqrt b) * Rabs (sqrt a - sqrt b) <= Rabs (sqrt a - sqrt b) * (sqrt a + sqrt b)) by monotone. lra. }
   unfold sqrt_error. destruct (Rlt_dec 0 (sqrt b)) as [pos|zero]; [|easy]. apply Rmin_glb; [|easy].
   apply Rmult_le_reg_r with (sqrt b); [easy|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
-  rewrite eq, Rabs_mult, (Rabs_right (sqrt a + sqrt b)) in close by lra.
-  pose proof (Rabs_pos (sqrt a - sqrt b)).
-  assert (Rabs (sqrt a - sqrt b) * sqrt b <= Rabs (sqrt a - sqrt b) * (sqrt a + sqrt b)) by (apply Rmult_le_compat_l; lra). lra.
+  rewrite eq, Rabs_mult, (Rabs_right (sqrt a + sqrt b)) in close by lra. pose proof (Rabs_pos (sqrt a - sqrt b)).
+  assert (Rabs (sqrt a - sqrt b) * sqrt b <= Rabs (sqrt a - sqrt b) * (sqrt a + sqrt b)) by monotone. lra.
 Qed.
 
 (** ** 1/k - V *)
@@ -57,10 +54,7 @@ Section Radicand.
   Notation F := (exp (6 * lambda) * (2 * wa + 3 * wm)).
 
   Lemma raised e w t : Rabs e <= w -> t <= 6 * lambda -> Rabs (e * exp t) <= w * exp (6 * lambda).
-  Proof using.
-    intros be ht. rewrite Rabs_mult, (Rabs_right (exp t)) by (left; apply exp_pos).
-    apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|now apply exp_le].
-  Qed.
+  Proof using. intros be ht. rewrite Rabs_mult, (Rabs_right (exp t)) by (left; apply exp_pos). monotone. Qed.
 
   Lemma five_losses e1 e2 e3 e4 e5 t1 t2 t3 t4 t5 :
     Rabs e1 <= wm -> Rabs e2 <= wa -> Rabs e3 <= wm -> Rabs e4 <= wa -> Rabs e5 <= wm ->
@@ -68,10 +62,9 @@ Section Radicand.
     Rabs (e1 * exp t1 + e2 * exp t2 + e3 * exp t3 + e4 * exp t4 + e5 * exp t5) <= F.
   Proof using.
     intros b1 b2 b3 b4 b5 h1 h2 h3 h4 h5. set (x1 := e1 * exp t1). set (x2 := e2 * exp t2). set (x3 := e3 * exp t3).
-    set (x4 := e4 * exp t4). set (x5 := e5 * exp t5).
-    pose proof (raised e1 wm t1 b1 h1 : Rabs x1 <= _). pose proof (raised e2 wa t2 b2 h2 : Rabs x2 <= _).
-    pose proof (raised e3 wm t3 b3 h3 : Rabs x3 <= _). pose proof (raised e4 wa t4 b4 h4 : Rabs x4 <= _).
-    pose proof (raised e5 wm t5 b5 h5 : Rabs x5 <= _).
+    set (x4 := e4 * exp t4). set (x5 := e5 * exp t5). pose proof (raised e1 wm t1 b1 h1 : Rabs x1 <= _).
+    pose proof (raised e2 wa t2 b2 h2 : Rabs x2 <= _). pose proof (raised e3 wm t3 b3 h3 : Rabs x3 <= _).
+    pose proof (raised e4 wa t4 b4 h4 : Rabs x4 <= _). pose proof (raised e5 wm t5 b5 h5 : Rabs x5 <= _).
     pose proof (Rabs_triang (x1 + x2 + x3 + x4) x5). pose proof (Rabs_triang (x1 + x2 + x3) x4).
     pose proof (Rabs_triang (x1 + x2) x3). pose proof (Rabs_triang x1 x2). lra.
   Qed.
@@ -82,7 +75,7 @@ Section Radicand.
   Proof using hk.
     intros be. unfold Rdiv. rewrite Rabs_mult, (Rabs_right (/ k)) by (apply Rle_ge; left; apply Rinv_0_lt_compat; lra).
     assert (0 <= / k <= 1) by (split; [left; apply Rinv_0_lt_compat; lra|rewrite <- Rinv_1; apply Rinv_le_contravar; lra]).
-    rewrite <- (Rmult_1_r w). apply Rmult_le_compat; try lra. apply Rabs_pos.
+    rewrite <- (Rmult_1_r w). monotone.
   Qed.
 
   (** Of two shapes: the variance, or its two parts one after the other. *)
@@ -130,27 +123,26 @@ Section Radicand.
     set (E := exp (6 * lambda)) in *. set (e2 := em * (2 * mean + em)). pose proof (pow2_ge_0 mean) as mm.
     assert (sq : Rabs (m ^ 2 - mean ^ 2) <= e2).
     { replace (m ^ 2 - mean ^ 2) with ((m - mean) * ((m - mean) + 2 * mean)) by ring. rewrite Rabs_mult. unfold e2.
-      apply Rmult_le_compat; try apply Rabs_pos; [easy|]. eapply Rle_trans; [apply Rabs_triang|].
-      rewrite (Rabs_right (2 * mean)) by lra. lra. }
+      apply Rmult_le_compat; try apply Rabs_pos; [easy|]. triangle. rewrite (Rabs_right (2 * mean)) by lra. lra. }
     assert (e20 : 0 <= e2) by (pose proof (Rabs_pos (m ^ 2 - mean ^ 2)); lra).
-    assert (eq0 : 0 <= eq) by (pose proof (Rabs_pos (q - Q)); lra).
-    assert (ik : 0 < / k) by (apply Rinv_0_lt_compat; lra).
+    assert (eq0 : 0 <= eq) by (pose proof (Rabs_pos (q - Q)); lra). assert (ik : 0 < / k) by monotone.
     assert (mono : forall j, j <= 6 * lambda -> exp j <= E) by (intros; now apply exp_le).
     assert (first : forall x j, Rabs x <= j -> j <= 6 * lambda -> Rabs (exp x / k - / k) <= (E - 1) * / k).
     { intros x j hx hj. replace (exp x / k - / k) with ((exp x - 1) * / k) by (field; lra).
-      rewrite Rabs_mult, (Rabs_right (/ k)) by lra. apply Rmult_le_compat_r; [lra|].
-      pose proof (expm1_abs x j hx). pose proof (mono j hj). lra. }
+      rewrite Rabs_mult, (Rabs_right (/ k)) by lra. apply Rmult_le_compat_r; [lra|]. pose proof (expm1_abs x j hx).
+      pose proof (mono j hj). lra. }
     destruct radicand_shape as [[x [b [t [e [bx [bb [bt [be ->]]]]]]]]|[x [b [c [e [bx [bb [bc [be ->]]]]]]]]].
-    - fold E in be. pose proof (first x (5 * lambda) bx ltac:(lra)) as p1.
-      set (D := q - m ^ 2 * exp t - V).
+    - fold E in be. pose proof (first x (5 * lambda) bx ltac:(lra)) as p1. set (D := q - m ^ 2 * exp t - V).
       assert (bD : Rabs D <= eq + e2 * exp lambda + (exp lambda - 1) * mean ^ 2).
-      { unfold D, V. replace (q - m ^ 2 * exp t - (Q - mean ^ 2))
-          with ((q - Q) + - ((m ^ 2 - mean ^ 2) * exp t) + - (mean ^ 2 * (exp t - 1))) by ring.
+      { unfold D, V.
+        replace (q - m ^ 2 * exp t - (Q - mean ^ 2))
+        with ((q - Q) + - ((m ^ 2 - mean ^ 2) * exp t) + - (mean ^ 2 * (exp t - 1))) by ring.
         assert (Rabs (- ((m ^ 2 - mean ^ 2) * exp t)) <= e2 * exp lambda).
         { rewrite Rabs_Ropp, Rabs_mult, (Rabs_right (exp t)) by (left; apply exp_pos).
-          apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|]. apply exp_le. apply abs_between in bt. lra. }
+          apply Rmult_le_compat; [monotone|monotone|easy|]. apply exp_le. apply abs_between in bt. lra. }
         assert (Rabs (- (mean ^ 2 * (exp t - 1))) <= (exp lambda - 1) * mean ^ 2).
-        { rewrite Rabs_Ropp, Rabs_mult, (Rabs_right (mean ^ 2)), Rmult_comm by lra. apply Rmult_le_compat_r; [lra|now apply expm1_abs]. }
+        { rewrite Rabs_Ropp, Rabs_mult, (Rabs_right (mean ^ 2)), Rmult_comm by lra.
+          apply Rmult_le_compat_r; [lra|now apply expm1_abs]. }
         pose proof (Rabs_triang (q - Q + - ((m ^ 2 - mean ^ 2) * exp t)) (- (mean ^ 2 * (exp t - 1)))).
         pose proof (Rabs_triang (q - Q) (- ((m ^ 2 - mean ^ 2) * exp t))). lra. }
       replace (exp x / k - (q - m ^ 2 * exp t) * exp b + e - (/ k - V))
@@ -159,15 +151,14 @@ Section Radicand.
       assert (G1 : 1 <= G) by (apply exp_at_least_one; lra). pose proof (exp_at_least_one lambda fl) as L1.
       assert (p2 : Rabs (- (D * exp b)) <= (eq + e2 * exp lambda + (exp lambda - 1) * mean ^ 2) * G).
       { rewrite Rabs_Ropp, Rabs_mult, (Rabs_right (exp b)) by (left; apply exp_pos).
-        apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|]. apply exp_le. apply abs_between in bb. lra. }
+        apply Rmult_le_compat; [monotone|monotone|easy|]. apply exp_le. apply abs_between in bb. lra. }
       assert (p3 : Rabs (- (V * (exp b - 1))) <= (E - 1) * V).
-      { rewrite Rabs_Ropp, Rabs_mult, (Rabs_right V), Rmult_comm by (unfold V; lra). apply Rmult_le_compat_r; [unfold V; lra|].
-        pose proof (expm1_abs b _ bb). pose proof (mono (5 * lambda) ltac:(lra)). lra. }
-      assert (GleE : G <= E) by (apply mono; lra).
-      assert (p4 : eq * G <= eq * E) by now apply Rmult_le_compat_l.
+      { rewrite Rabs_Ropp, Rabs_mult, (Rabs_right V), Rmult_comm by (unfold V; lra).
+        apply Rmult_le_compat_r; [unfold V; lra|]. pose proof (expm1_abs b _ bb). pose proof (mono (5 * lambda) ltac:(lra)).
+        lra. }
+      assert (GleE : G <= E) by (apply mono; lra). assert (p4 : eq * G <= eq * E) by monotone.
       assert (p5 : (exp lambda - 1) * mean ^ 2 * G <= (E - 1) * Q).
-      { replace ((exp lambda - 1) * mean ^ 2 * G) with ((E - G) * mean ^ 2) by (rewrite <- GE; ring).
-        apply Rmult_le_compat; lra. }
+      { replace ((exp lambda - 1) * mean ^ 2 * G) with ((E - G) * mean ^ 2) by (rewrite <- GE; ring). monotone. }
       replace (e2 * exp lambda) with (exp lambda * e2) in p2 by ring.
       assert (p6 : exp lambda * e2 * G = E * e2) by (rewrite <- GE; ring).
       pose proof (Rabs_triang (exp x / k - / k + - (D * exp b) + - (V * (exp b - 1))) e).
@@ -175,29 +166,28 @@ Section Radicand.
       pose proof (Rabs_triang (exp x / k - / k) (- (D * exp b))). lra.
     - fold E in be. pose proof (first x (4 * lambda) bx ltac:(lra)) as p1.
       replace (exp x / k - q * exp b + m ^ 2 * exp c + e - (/ k - V))
-        with ((exp x / k - / k) + - ((q - Q) * exp b) + - (Q * (exp b - 1)) + (m ^ 2 - mean ^ 2) * exp c + mean ^ 2 * (exp c - 1) + e)
-        by (unfold V; ring).
+        with ((exp x / k - / k) + - ((q - Q) * exp b) + - (Q * (exp b - 1)) + (m ^ 2 - mean ^ 2) * exp c
+        + mean ^ 2 * (exp c - 1) + e) by (unfold V; ring).
       set (z := exp (2 * lambda)). assert (z1 : 1 <= z) by (apply exp_at_least_one; lra).
       assert (z3 : E = z * z * z) by (unfold E, z; rewrite <- !exp_plus; f_equal; ring).
-      assert (zE : z <= E) by (apply mono; lra).
-      assert (twice : 2 * (z - 1) <= E - 1) by (rewrite z3; nra).
+      assert (zE : z <= E) by (apply mono; lra). assert (twice : 2 * (z - 1) <= E - 1) by (rewrite z3; nra).
       assert (p2 : Rabs (- ((q - Q) * exp b)) <= eq * E).
       { rewrite Rabs_Ropp, Rabs_mult, (Rabs_right (exp b)) by (left; apply exp_pos).
-        apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|]. apply mono. apply abs_between in bb. lra. }
+        apply Rmult_le_compat; [monotone|monotone|easy|]. apply mono. apply abs_between in bb. lra. }
       assert (p3 : Rabs (- (Q * (exp b - 1))) <= (z - 1) * Q).
       { rewrite Rabs_Ropp, Rabs_mult, (Rabs_right Q), Rmult_comm by lra. apply Rmult_le_compat_r; [lra|now apply expm1_abs]. }
       assert (p4 : Rabs ((m ^ 2 - mean ^ 2) * exp c) <= e2 * E).
-      { rewrite Rabs_mult, (Rabs_right (exp c)) by (left; apply exp_pos).
-        apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|]. apply mono. apply abs_between in bc. lra. }
+      { rewrite Rabs_mult, (Rabs_right (exp c)) by (left; apply exp_pos). apply Rmult_le_compat; [monotone|monotone|easy|].
+        apply mono. apply abs_between in bc. lra. }
       assert (p5 : Rabs (mean ^ 2 * (exp c - 1)) <= (z - 1) * Q).
       { rewrite Rabs_mult, (Rabs_right (mean ^ 2)), Rmult_comm by lra. pose proof (expm1_abs c _ bc) as g. fold z in g.
-        apply Rmult_le_compat; [apply Rabs_pos|lra|easy|lra]. }
-      assert (p6 : 2 * (z - 1) * Q <= (E - 1) * Q) by (apply Rmult_le_compat_r; lra).
-      assert (p7 : 0 <= (E - 1) * V) by (apply Rmult_le_pos; unfold V; lra).
-      set (y1 := exp x / k - / k) in *. set (y2 := - ((q - Q) * exp b)) in *. set (y3 := - (Q * (exp b - 1))) in *.
-      set (y4 := (m ^ 2 - mean ^ 2) * exp c) in *. set (y5 := mean ^ 2 * (exp c - 1)) in *.
-      pose proof (Rabs_triang (y1 + y2 + y3 + y4 + y5) e). pose proof (Rabs_triang (y1 + y2 + y3 + y4) y5).
-      pose proof (Rabs_triang (y1 + y2 + y3) y4). pose proof (Rabs_triang (y1 + y2) y3). pose proof (Rabs_triang y1 y2). lra.
+        monotone. }
+      assert (p6 : 2 * (z - 1) * Q <= (E - 1) * Q) by monotone.
+      assert (p7 : 0 <= (E - 1) * V) by (apply Rmult_le_pos; unfold V; lra). set (y1 := exp x / k - / k) in *.
+      set (y2 := - ((q - Q) * exp b)) in *. set (y3 := - (Q * (exp b - 1))) in *. set (y4 := (m ^ 2 - mean ^ 2) * exp c) in *.
+      set (y5 := mean ^ 2 * (exp c - 1)) in *. pose proof (Rabs_triang (y1 + y2 + y3 + y4 + y5) e).
+      pose proof (Rabs_triang (y1 + y2 + y3 + y4) y5). pose proof (Rabs_triang (y1 + y2 + y3) y4).
+      pose proof (Rabs_triang (y1 + y2) y3). pose proof (Rabs_triang y1 y2). lra.
   Qed.
 End Radicand.
 
@@ -249,7 +239,7 @@ Section PrefixRoot.
       { rewrite Rabs_mult, (Rabs_right (spread ks)) by lra. apply Rmult_le_compat_r; [lra|now apply expm1_abs]. }
       assert (Rabs ((s - spread ks) * exp b) <= S * exp (2 * lambda)).
       { rewrite Rabs_mult, (Rabs_right (exp b)) by (left; apply exp_pos).
-        apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|]. apply exp_le. apply abs_between in bb. lra. }
+        apply Rmult_le_compat; [monotone|monotone|easy|]. apply exp_le. apply abs_between in bb. lra. }
       pose proof (Rabs_triang ((exp b - 1) * spread ks + (s - spread ks) * exp b) e).
       pose proof (Rabs_triang ((exp b - 1) * spread ks) ((s - spread ks) * exp b)). lra. }
     set (z := s * exp b + e) in *.
@@ -261,8 +251,7 @@ Section PrefixRoot.
     assert (p2 : Rabs (((m - prefix_mean ks) + (z - spread ks)) * exp t1)
                  <= (Em + ((exp (2 * lambda) - 1) * spread ks + exp (2 * lambda) * S + wm)) * exp lambda).
     { rewrite Rabs_mult, (Rabs_right (exp t1)) by (left; apply exp_pos).
-      apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos| |apply exp_le; apply abs_between in bt; lra].
-      eapply Rle_trans; [apply Rabs_triang|]. lra. }
+      apply Rmult_le_compat; [monotone|monotone| |apply exp_le; apply abs_between in bt; lra]. triangle. lra. }
     pose proof (Rabs_triang ((exp t1 - 1) * root ks + ((m - prefix_mean ks) + (z - spread ks)) * exp t1) e1).
     pose proof (Rabs_triang ((exp t1 - 1) * root ks) (((m - prefix_mean ks) + (z - spread ks)) * exp t1)). lra.
   Qed.
@@ -280,39 +269,38 @@ Section PrefixRoot.
   Proof using good hrho ha.
     intros hm hq hw. pose proof (unit_nonneg M good) as fl. assert (fa : 0 <= wa) by (unfold sound in good; lra).
     assert (fm : 0 <= wm) by (unfold sound in good; lra). pose proof (pos_INR H) as fH.
-    assert (H0 : 0 <= INR H * lambda) by now apply Rmult_le_pos.
-    pose proof (exp_at_least_one (rho + (INR H + 3) * lambda) ltac:(lra)) as x1. set (E1 := exp (rho + (INR H + 3) * lambda)) in *.
+    assert (H0 : 0 <= INR H * lambda) by monotone.
+    pose proof (exp_at_least_one (rho + (INR H + 3) * lambda) ltac:(lra)) as x1.
+    set (E1 := exp (rho + (INR H + 3) * lambda)) in *.
     pose proof (exp_at_least_one ((INR H + 3) * lambda) ltac:(lra)) as x2. set (E2 := exp ((INR H + 3) * lambda)) in *.
-    pose proof (exp_at_least_one (2 * rho + (INR H + 4) * lambda) ltac:(lra)) as x3. set (E3 := exp (2 * rho + (INR H + 4) * lambda)) in *.
+    pose proof (exp_at_least_one (2 * rho + (INR H + 4) * lambda) ltac:(lra)) as x3.
+    set (E3 := exp (2 * rho + (INR H + 4) * lambda)) in *.
     pose proof (exp_at_least_one ((INR H + 4) * lambda) ltac:(lra)) as x4. set (E4 := exp ((INR H + 4) * lambda)) in *.
     pose proof (exp_at_least_one (6 * lambda) ltac:(lra)) as x5. set (E5 := exp (6 * lambda)) in *.
     pose proof (exp_at_least_one rho hrho) as x6. set (E6 := exp rho) in *.
-    assert (am : 0 <= a * m <= a * m') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
-    assert (em : 0 <= E6 * (a * m) <= E6 * (a * m')) by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
-    pose proof (pow2_ge_0 a) as a2.
-    assert (mean : 0 <= mean_error M rho a H m <= mean_error M rho a H m').
-    { unfold mean_error. fold E1 E2. assert (0 <= E2 * (a + wa)) by (apply Rmult_le_pos; lra).
-      assert (0 <= (E1 - 1) * m <= (E1 - 1) * m') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]). lra. }
-    split; [easy|]. unfold radicand_error, square_error. fold E5 E3 E4 E6.
-    set (e := mean_error M rho a H m) in *. set (e' := mean_error M rho a H m') in *.
-    assert (p1 : 0 <= (E5 - 1) * (w + q) <= (E5 - 1) * (w' + q')) by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
-    assert (p2 : 0 <= (E3 - 1) * q <= (E3 - 1) * q') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    assert (am : 0 <= a * m <= a * m') by monotone. assert (em : 0 <= E6 * (a * m) <= E6 * (a * m')) by monotone.
+    pose proof (pow2_ge_0 a) as a2. assert (mean : 0 <= mean_error M rho a H m <= mean_error M rho a H m').
+    { unfold mean_error. fold E1 E2. assert (0 <= E2 * (a + wa)) by monotone.
+      assert (0 <= (E1 - 1) * m <= (E1 - 1) * m') by monotone. lra. }
+    split; [easy|]. unfold radicand_error, square_error. fold E5 E3 E4 E6. set (e := mean_error M rho a H m) in *.
+    set (e' := mean_error M rho a H m') in *. assert (p1 : 0 <= (E5 - 1) * (w + q) <= (E5 - 1) * (w' + q')) by monotone.
+    assert (p2 : 0 <= (E3 - 1) * q <= (E3 - 1) * q') by monotone.
     assert (p3 : 0 <= E4 * (2 * (E6 * (a * m)) + a ^ 2 + wa + wm) <= E4 * (2 * (E6 * (a * m')) + a ^ 2 + wa + wm))
-      by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
-    assert (p4 : 0 <= e * (2 * m + e) <= e' * (2 * m' + e')) by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat; lra]).
-    assert (p5 : forall x y, 0 <= x <= y -> 0 <= E5 * x <= E5 * y)
-      by (intros x y hxy; split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+      by monotone.
+    assert (p4 : 0 <= e * (2 * m + e) <= e' * (2 * m' + e')) by monotone.
+    assert (p5 : forall x y, 0 <= x <= y -> 0 <= E5 * x <= E5 * y) by (intros x y hxy; split; [monotone|monotone]).
     match goal with |- 0 <= _ + E5 * ?x <= _ + E5 * ?y => pose proof (p5 x y ltac:(lra)) end. lra.
   Qed.
 
   Lemma sqrt_error_grows s s' e e' : 0 <= s' <= s -> 0 <= e <= e' -> 0 <= sqrt_error s e <= sqrt_error s' e'.
   Proof using.
     intros hs he. pose proof (sqrt_pos e). pose proof (sqrt_le_1_alt e e' ltac:(lra)). unfold sqrt_error.
-    assert (quot : forall x y, 0 < x -> 0 <= y -> 0 <= y / x) by (intros; apply Rmult_le_pos; [easy|left; now apply Rinv_0_lt_compat]).
+    assert (quot : forall x y, 0 < x -> 0 <= y -> 0 <= y / x)
+      by (intros; apply Rmult_le_pos; [easy|left; now apply Rinv_0_lt_compat]).
     destruct (Rlt_dec 0 s) as [pos|zero]; destruct (Rlt_dec 0 s') as [pos'|zero']; try lra.
     - pose proof (quot s e pos ltac:(lra)). split; [apply Rmin_glb; lra|].
       apply Rle_trans with (Rmin (e' / s') (sqrt e)); [|apply Rle_min_compat_l; lra]. apply Rle_min_compat_r.
-      unfold Rdiv. apply Rmult_le_compat; [lra|left; now apply Rinv_0_lt_compat|lra|now apply Rinv_le_contravar].
+      unfold Rdiv. monotone.
     - pose proof (quot s e pos ltac:(lra)). split; [apply Rmin_glb; lra|]. eapply Rle_trans; [apply Rmin_r|lra].
   Qed.
 
@@ -324,11 +312,9 @@ Section PrefixRoot.
     assert (fm : 0 <= wm) by (unfold sound in good; lra). unfold root_error.
     pose proof (exp_at_least_one lambda fl) as x1. pose proof (exp_at_least_one (2 * lambda) ltac:(lra)) as x2.
     set (E1 := exp lambda) in *. set (E2 := exp (2 * lambda)) in *.
-    assert (p1 : 0 <= (E1 - 1) * t <= (E1 - 1) * t') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
-    assert (p2 : 0 <= (E2 - 1) * s <= (E2 - 1) * s') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
-    assert (p3 : 0 <= E2 * x <= E2 * x') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
-    assert (p4 : forall y z, 0 <= y <= z -> 0 <= E1 * y <= E1 * z)
-      by (intros y z hyz; split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    assert (p1 : 0 <= (E1 - 1) * t <= (E1 - 1) * t') by monotone.
+    assert (p2 : 0 <= (E2 - 1) * s <= (E2 - 1) * s') by monotone. assert (p3 : 0 <= E2 * x <= E2 * x') by monotone.
+    assert (p4 : forall y z, 0 <= y <= z -> 0 <= E1 * y <= E1 * z) by (intros y z hyz; split; [monotone|monotone]).
     match goal with |- 0 <= _ + E1 * ?y + _ <= _ + E1 * ?z + _ => pose proof (p4 y z ltac:(lra)) end. lra.
   Qed.
 
@@ -343,15 +329,14 @@ Section PrefixRoot.
     destruct (support_root top _ outside someS below is) as [real above].
     destruct (part_of_support part more some (proj1 (Forall_forall _ _) nonneg) sorted real
                 ltac:(intros d ind; pose proof (below d ind); lra)) as [realP [m [q s]]].
-    assert (nonnegP : Forall (fun x => 0 <= x) part) by now apply Forall_app in nonneg.
-    split.
-    - apply (support_root top part (more ++ outside) some); [intros d ind; apply below, in_or_app; now left|now rewrite app_assoc].
+    assert (nonnegP : Forall (fun x => 0 <= x) part) by now apply Forall_app in nonneg. split.
+    - apply (support_root top part (more ++ outside) some);
+        [intros d ind; apply below, in_or_app; now left|now rewrite app_assoc].
     - pose proof (mean_nonneg part some nonnegP) as m0. pose proof (square_nonneg part some) as q0.
       pose proof (width_at_most_two part some realP) as w2. pose proof (variance_nonneg part some) as v0.
-      pose proof (size_pos part some) as k0. assert (0 < / size part) by now apply Rinv_0_lt_compat.
+      pose proof (size_pos part some) as k0. assert (0 < / size part) by monotone.
       assert (w0 : 0 <= / size part + variance_of part) by lra.
-      destruct (errors_grow _ _ _ _ _ 2 (conj m0 m) (conj q0 q) (conj w0 w2)) as [hm hr].
-      apply root_error_grows; try easy.
+      destruct (errors_grow _ _ _ _ _ 2 (conj m0 m) (conj q0 q) (conj w0 w2)) as [hm hr]. apply root_error_grows; try easy.
       + split; [apply spread_nonneg|now apply spread_at_most_one].
       + apply sqrt_error_grows; [split; [apply spread_nonneg|easy]|easy].
       + pose proof (spread_nonneg part). split; [unfold root; lra|now apply root_at_most_one].

@@ -50,10 +50,9 @@ Proof.
   intros hq hC ht max inx. pose proof (S_at_least_one m logits max).
   apply (element_threshold quantum C t hq hC ht (m - x) (coefficient logits x)); [pose proof (proj2 max x inx); lra|].
   rewrite (coefficient_from_weight m logits max). replace (x - m) with (- (m - x)) by ring.
-  pose proof (exp_pos (- (m - x))). unfold Rdiv.
-  assert (0 < / weight_sum m logits <= 1).
-  { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
-  split; [apply Rmult_le_pos; lra|]. rewrite <- (Rmult_1_r (exp (- (m - x)))) at 2. apply Rmult_le_compat_l; lra.
+  pose proof (exp_pos (- (m - x))). unfold Rdiv. assert (0 < / weight_sum m logits <= 1).
+  { split; [monotone|]. rewrite <- Rinv_1. monotone. } split; [monotone|].
+  rewrite <- (Rmult_1_r (exp (- (m - x)))) at 2. monotone.
 Qed.
 
 (** v / s as computed: W / s e^t + loss, where v = W + e and 1 / s is at most e^sigma. *)
@@ -65,49 +64,36 @@ Lemma ratio_within M (good : sound M) nl sig nloss W e v s q :
     q = W / s * exp w + e'.
 Proof.
   intros hnl hnloss sigma_big s_inv hW he -> quotient. pose proof (unit_nonneg M good) as hl.
-  assert (0 <= product_floor M <= / 16) by (unfold sound in good; lra).
-  set (N := exp nl) in *. assert (N1 : 1 <= N) by now apply exp_at_least_one.
-  set (G := exp sig) in *. set (L := exp (unit M)).
-  assert (L1 : 1 <= L) by (apply exp_at_least_one; lra).
-  unfold division_roundings, division_losses in *.
-  assert (total : exp (nl + sig + 2 * unit M) = N * G * L * L).
-  { unfold N, G, L. rewrite <- !exp_plus. f_equal. ring. }
-  rewrite total.
-  assert (G1 : 1 <= G) by lra.
-  assert (spread : N <= N * G) by (apply grown; lra).
+  assert (0 <= product_floor M <= / 16) by (unfold sound in good; lra). set (N := exp nl) in *.
+  assert (N1 : 1 <= N) by now apply exp_at_least_one. set (G := exp sig) in *. set (L := exp (unit M)).
+  assert (L1 : 1 <= L) by (apply exp_at_least_one; lra). unfold division_roundings, division_losses in *.
+  assert (total : exp (nl + sig + 2 * unit M) = N * G * L * L). { unfold N, G, L. rewrite <- !exp_plus. f_equal. ring. }
+  rewrite total. assert (G1 : 1 <= G) by lra. assert (spread : N <= N * G) by (apply grown; lra).
   destruct quotient as [q [t1 [e1 [bt1 [be1 ->]]]]|i q [t1 [e1 [bt1 [be1 ->]]]] [t2 [e2 [bt2 [be2 ->]]]]].
   - apply abs_between in bt1. assert (exp t1 <= L) by (apply exp_le; lra). pose proof (exp_pos t1).
     exists t1, (e * / s * exp t1 + e1). repeat split.
     + apply Rabs_le. lra.
-    + eapply Rle_trans; [apply Rabs_triang|].
-      rewrite !Rabs_mult, (Rabs_right (/ s)), (Rabs_right (exp t1)) by lra.
-      assert (Rabs e * / s * exp t1 <= N * nloss * G * L).
-      { pose proof (Rabs_pos e). repeat (apply Rmult_le_compat; try easy; try lra). apply Rmult_le_pos; lra. }
-      assert (0 <= N * nloss * G * L) by (repeat apply Rmult_le_pos; lra).
+    + triangle. rewrite !Rabs_mult, (Rabs_right (/ s)), (Rabs_right (exp t1)) by lra.
+      assert (Rabs e * / s * exp t1 <= N * nloss * G * L) by monotone. assert (0 <= N * nloss * G * L) by monotone.
       assert (1 <= N * G * L * L) by (repeat apply one_le_product; easy).
       assert (N * nloss * G * L <= N * nloss * G * L * L) by now apply grown.
-      assert (1 * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra). lra.
+      assert (1 * product_floor M <= N * G * L * L * product_floor M) by monotone. lra.
     + unfold Rdiv. ring.
   - apply abs_between in bt1. assert (exp t1 <= L) by (apply exp_le; lra). pose proof (exp_pos t1).
     apply abs_between in bt2. assert (exp t2 <= L) by (apply exp_le; lra). pose proof (exp_pos t2).
     exists (t1 + t2), (e * / s * exp t1 * exp t2 + (W + e) * e1 * exp t2 + e2). repeat split.
     + apply Rabs_le. lra.
-    + eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
+    + triangle. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
       rewrite !Rabs_mult, (Rabs_right (/ s)), (Rabs_right (exp t1)), (Rabs_right (exp t2)) by lra.
-      assert (Rabs e * / s * exp t1 * exp t2 <= N * nloss * G * L * L).
-      { pose proof (Rabs_pos e). repeat (apply Rmult_le_compat; try easy; try lra); repeat apply Rmult_le_pos; lra. }
+      assert (Rabs e * / s * exp t1 * exp t2 <= N * nloss * G * L * L) by monotone.
       assert (Rabs (W + e) * Rabs e1 * exp t2 <= N * G * product_floor M * L).
       { assert (Rabs (W + e) <= N * G).
-        { eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right W) by lra.
-          apply Rle_trans with (N * (1 + nloss)); [lra|]. apply Rmult_le_compat_l; lra. }
-        pose proof (Rabs_pos (W + e)). pose proof (Rabs_pos e1).
-        repeat (apply Rmult_le_compat; try easy; try lra). apply Rmult_le_pos; lra. }
-      assert (NG : 1 <= N * G) by now apply one_le_product.
-      assert (NGL : 1 <= N * G * L) by now apply one_le_product.
+        { triangle. rewrite (Rabs_right W) by lra. apply Rle_trans with (N * (1 + nloss)); [lra|]. monotone. }
+        pose proof (Rabs_pos (W + e)). pose proof (Rabs_pos e1). monotone. }
+      assert (NG : 1 <= N * G) by monotone. assert (NGL : 1 <= N * G * L) by now apply one_le_product.
       assert (NGLL : N * G * L <= N * G * L * L) by (apply grown; lra).
-      assert (N * G * L * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra).
-      assert (1 * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra).
-      lra.
+      assert (N * G * L * product_floor M <= N * G * L * L * product_floor M) by monotone.
+      assert (1 * product_floor M <= N * G * L * L * product_floor M) by monotone. lra.
     + unfold Rdiv. rewrite Rmult_1_l, !exp_plus. ring.
 Qed.
 
@@ -139,11 +125,9 @@ Section B2.
   Lemma argument_floor_above : argument_step M + (1 + t) * kappa <= argument_floor M kappa j.
   Proof using good hs. facts. unfold argument_floor. pose proof (pos_INR j). nra. Qed.
 
-  Lemma argument_floor_late :
-    j <> 0%nat -> 2 * argument_step M + (1 + t) * kappa <= argument_floor M kappa j.
+  Lemma argument_floor_late : j <> 0%nat -> 2 * argument_step M + (1 + t) * kappa <= argument_floor M kappa j.
   Proof using good hs.
-    intros late. facts. unfold argument_floor.
-    assert (1 <= INR j) by (apply (le_INR 1); lia). nra.
+    intros late. facts. unfold argument_floor. assert (1 <= INR j) by (apply (le_INR 1); lia). nra.
   Qed.
 
   Lemma numerator_log_nonneg : 0 <= numerator_log.
@@ -159,70 +143,59 @@ Section B2.
       v = exp (- (m - x)) * exp w + e.
   Proof using good hs.
     clear some. intros close num. facts. pose proof argument_floor_above as floor1. apply abs_between in close.
-    assert (hkt : 0 <= (1 + t) * kappa) by lra.
-    assert (tD : t * D <= t * (m - x + kappa)) by (apply Rmult_le_compat_l; lra).
+    assert (hkt : 0 <= (1 + t) * kappa) by lra. assert (tD : t * D <= t * (m - x + kappa)) by monotone.
     destruct num as [b v hD arg ex|D0 D1 b0 v0 b1 f v late h0 h1 sum arg0 ex0 arg1 ex1 prod].
-    - destruct ex as [tx [e [btx [be [_ [_ ->]]]]]].
-      destruct (weight_bounds M D b tx hD arg btx) as [w [bw ->]].
+    - destruct ex as [tx [e [btx [be [_ [_ ->]]]]]]. destruct (weight_bounds M D b tx hD arg btx) as [w [bw ->]].
       assert (nl : lambdaE + argument_step M + (1 + t) * kappa <= numerator_log).
-      { unfold numerator_log, when_rescaled. destruct j; lra. }
-      exists (w - (D - (m - x))), e. repeat split.
+      { unfold numerator_log, when_rescaled. destruct j; lra. } exists (w - (D - (m - x))), e. repeat split.
       + apply abs_between in bw. apply Rabs_le. lra.
       + apply Rle_trans with (exp_floor M); [easy|].
         assert (exp_floor M <= numerator_loss) by (unfold numerator_loss, when_rescaled; destruct j; lra).
-        assert (0 <= (1 + t) * kappa) by lra.
-        pose proof (exp_at_least_one numerator_log ltac:(lra)) as big.
-        apply Rle_trans with (1 * numerator_loss); [lra|]. apply Rmult_le_compat_r; lra.
+        assert (0 <= (1 + t) * kappa) by lra. pose proof (exp_at_least_one numerator_log ltac:(lra)) as big.
+        apply Rle_trans with (1 * numerator_loss); [lra|]. monotone.
       + f_equal. rewrite <- !exp_plus. f_equal. ring.
-    - pose proof (argument_floor_late late) as floor2.
-      destruct ex0 as [t0 [e0 [bt0 [be0 [_ [_ ->]]]]]]. destruct ex1 as [t1 [e1 [bt1 [be1 [_ [far1 ->]]]]]].
-      destruct prod as [t2 [e2 [bt2 [be2 ->]]]].
+    - pose proof (argument_floor_late late) as floor2. destruct ex0 as [t0 [e0 [bt0 [be0 [_ [_ ->]]]]]].
+      destruct ex1 as [t1 [e1 [bt1 [be1 [_ [far1 ->]]]]]]. destruct prod as [t2 [e2 [bt2 [be2 ->]]]].
       destruct (weight_bounds M D0 b0 t0 h0 arg0 bt0) as [w0 [bw0 ->]].
       assert (factor : exp (- b1 + t1) + Rabs e1 <= exp (lambdaE + argument_step M)).
       { destruct (Req_dec e1 0) as [->|lossy].
         - rewrite Rabs_R0, Rplus_0_r. destruct arg1 as [ta [c [bta [bc ->]]]]. apply exp_le.
           pose proof (argument_factor M ta bta) as fac. apply abs_between in bc. apply abs_between in bt1.
-          assert (0 <= D1 * exp ta) by (apply Rmult_le_pos; [easy|left; apply exp_pos]). lra.
+          assert (0 <= D1 * exp ta) by monotone. lra.
         - pose proof (far1 lossy). apply abs_between in bt1.
           assert (exp (- b1 + t1) <= exp lambdaE * exp (- (8))) by (rewrite <- exp_plus; apply exp_le; lra).
-          assert (exp (- (8)) <= / 9).
-          { rewrite exp_Ropp. pose proof (exp_above_tangent 8). apply Rinv_le_contravar; lra. }
+          assert (exp (- (8)) <= / 9). { rewrite exp_Ropp. pose proof (exp_above_tangent 8). monotone. }
           pose proof (exp_at_least_one lambdaE ltac:(lra)).
           pose proof (exp_le lambdaE (lambdaE + argument_step M) ltac:(lra)).
-          assert (exp lambdaE * exp (- (8)) <= exp lambdaE * / 9) by (apply Rmult_le_compat_l; lra). lra. }
+          assert (exp lambdaE * exp (- (8)) <= exp lambdaE * / 9) by monotone. lra. }
       destruct (weight_bounds M D1 b1 t1 h1 arg1 bt1) as [w1 [bw1 main]].
       assert (nl : 2 * lambdaE + lambda + 2 * argument_step M + (1 + t) * kappa <= numerator_log).
       { unfold numerator_log, when_rescaled. destruct j; [easy|lra]. }
-      exists (w0 + w1 + t2 - (D - (m - x))), (exp (- D0) * exp w0 * e1 * exp t2 + e0 * (exp (- b1 + t1) + e1) * exp t2 + e2).
+      exists (w0 + w1 + t2 - (D - (m - x))),
+        (exp (- D0) * exp w0 * e1 * exp t2 + e0 * (exp (- b1 + t1) + e1) * exp t2 + e2).
       repeat split.
       + apply abs_between in bw0. apply abs_between in bw1. apply abs_between in bt2.
         assert (split_t : t * D0 + t * D1 = t * D) by (rewrite <- sum; ring). apply Rabs_le. lra.
       + assert (numerator_loss = 2 * exp_floor M + product_floor M) as ->.
-        { unfold numerator_loss, when_rescaled. destruct j; [easy|lra]. }
-        apply abs_between in bt2.
-        assert (E2 : exp t2 <= exp lambda) by (apply exp_le; lra). pose proof (exp_pos t2).
+        { unfold numerator_loss, when_rescaled. destruct j; [easy|lra]. } apply abs_between in bt2.
+        assert (E2 : exp t2 <= exp lambda) by monotone. pose proof (exp_pos t2).
         assert (W0 : exp (- D0) * exp w0 <= exp (lambdaE + argument_step M)).
-        { rewrite <- exp_plus. apply exp_le. apply abs_between in bw0.
-          assert (t * D0 <= / 4 * D0) by now apply Rmult_le_compat_r. lra. }
-        assert (0 <= exp (- D0) * exp w0) by (left; apply Rmult_lt_0_compat; apply exp_pos).
-        set (F := exp (lambdaE + argument_step M)) in *. set (L := exp lambda) in *.
+        { rewrite <- exp_plus. apply exp_le. apply abs_between in bw0. assert (t * D0 <= / 4 * D0) by monotone. lra. }
+        assert (0 <= exp (- D0) * exp w0) by monotone. set (F := exp (lambdaE + argument_step M)) in *.
+        set (L := exp lambda) in *.
         assert (FL : F * L <= exp numerator_log) by (unfold F, L; rewrite <- exp_plus; apply exp_le; lra).
-        assert (0 <= F) by (left; apply exp_pos). assert (0 <= L) by (left; apply exp_pos).
-        eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
+        assert (0 <= F) by monotone. assert (0 <= L) by monotone. triangle.
+        eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
         rewrite !Rabs_mult, (Rabs_right (exp t2)), (Rabs_right (exp (- D0))), (Rabs_right (exp w0))
           by (left; apply exp_pos).
-        assert (exp (- D0) * exp w0 * Rabs e1 * exp t2 <= F * exp_floor M * L).
-        { pose proof (Rabs_pos e1). repeat (apply Rmult_le_compat; try easy; try lra).
-          - apply Rmult_le_pos; lra. }
+        assert (exp (- D0) * exp w0 * Rabs e1 * exp t2 <= F * exp_floor M * L) by monotone.
         assert (Rabs e0 * Rabs (exp (- b1 + t1) + e1) * exp t2 <= exp_floor M * F * L).
         { pose proof (Rabs_pos e0). pose proof (Rabs_pos (exp (- b1 + t1) + e1)).
           assert (Rabs (exp (- b1 + t1) + e1) <= F).
-          { eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right (exp _)) by (left; apply exp_pos). easy. }
-          repeat (apply Rmult_le_compat; try easy; try lra). apply Rmult_le_pos; lra. }
-        assert (0 <= (1 + t) * kappa) by lra.
-        pose proof (exp_at_least_one numerator_log ltac:(lra)).
-        assert (F * L * exp_floor M <= exp numerator_log * exp_floor M) by (apply Rmult_le_compat_r; lra).
-        assert (1 * product_floor M <= exp numerator_log * product_floor M) by (apply Rmult_le_compat_r; lra). lra.
+          { triangle. rewrite (Rabs_right (exp _)) by (left; apply exp_pos). easy. } monotone. }
+        assert (0 <= (1 + t) * kappa) by lra. pose proof (exp_at_least_one numerator_log ltac:(lra)).
+        assert (F * L * exp_floor M <= exp numerator_log * exp_floor M) by monotone.
+        assert (1 * product_floor M <= exp numerator_log * product_floor M) by monotone. lra.
       + replace (exp (- (m - x)) * exp (w0 + w1 + t2 - (D - (m - x))))
           with (exp (- D0) * exp w0 * (exp (- D1) * exp w1) * exp t2).
         * rewrite <- main. ring.
@@ -235,19 +208,15 @@ Section B2.
   Lemma sigma_above : 0 <= sigma_0 M kappa m logits h j <= sig /\ 1 + lost M j <= exp sig.
   Proof using good hs some.
     facts. pose proof (proj2 (proj2 (sum_between M good kappa m logits s h j hs))) as hd.
-    pose proof (row_maximum _ _ _ _ _ _ _ hs) as max.
-    pose proof (shift_above M m logits max ltac:(lra)).
+    pose proof (row_maximum _ _ _ _ _ _ _ hs) as max. pose proof (shift_above M m logits max ltac:(lra)).
     pose proof (mean_deviation_nonneg m logits max). pose proof n_at_least_one.
-    assert (s0 : 0 <= sigma_0 M kappa m logits h j) by (unfold sigma_0; nra).
-    pose proof (lost_nonneg M good j) as hl. set (s0' := sigma_0 M kappa m logits h j) in *.
-    pose proof (exp_at_least_one (2 * s0') ltac:(lra)).
+    assert (s0 : 0 <= sigma_0 M kappa m logits h j) by (unfold sigma_0; nra). pose proof (lost_nonneg M good j) as hl.
+    set (s0' := sigma_0 M kappa m logits h j) in *. pose proof (exp_at_least_one (2 * s0') ltac:(lra)).
     assert (big : lost M j <= lost_sum M kappa m logits h j).
-    { unfold lost_sum. fold s0'. assert (lost M j <= n * lost M j) by nra.
-      assert (0 <= n * lost M j) by nra. nra. }
+    { unfold lost_sum. fold s0'. assert (lost M j <= n * lost M j) by nra. assert (0 <= n * lost M j) by nra. nra. }
     assert (ln (1 - lost_sum M kappa m logits h j) <= - lost_sum M kappa m logits h j).
-    { pose proof (ln_below_tangent (1 - lost_sum M kappa m logits h j) ltac:(lra)). lra. }
-    unfold sigma. fold s0'. split; [lra|].
-    pose proof (exp_above_tangent (s0' - ln (1 - lost_sum M kappa m logits h j))). lra.
+    { pose proof (ln_below_tangent (1 - lost_sum M kappa m logits h j) ltac:(lra)). lra. } unfold sigma. fold s0'.
+    split; [lra|]. pose proof (exp_above_tangent (s0' - ln (1 - lost_sum M kappa m logits h j))). lra.
   Qed.
 
   (** v / s as computed: W / s e^t + loss, where v = W + e. *)
@@ -262,14 +231,11 @@ Section B2.
     pose proof (S_at_least_one m logits (row_maximum _ _ _ _ _ _ _ hs)) as S1.
     destruct (rel_inv _ _ _ (b1_sum M good kappa m logits s h j hs some)) as [ts [bts inverse]].
     pose proof numerator_log_nonneg as nl. pose proof numerator_loss_nonneg as nloss.
-    assert (nsmall : numerator_loss <= lost M j).
-    { unfold numerator_loss, when_rescaled, lost. destruct j; lra. }
-    assert (inv1 : 0 < / S <= 1).
-    { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
-    apply abs_between in bts. assert (Es : exp ts <= exp sig) by (apply exp_le; lra). pose proof (exp_pos ts).
-    apply (ratio_within M good numerator_log sig numerator_loss W e v s q); try lra; try easy.
-    rewrite inverse. split; [apply Rmult_lt_0_compat; lra|].
-    rewrite <- (Rmult_1_l (exp sig)). apply Rmult_le_compat; lra.
+    assert (nsmall : numerator_loss <= lost M j). { unfold numerator_loss, when_rescaled, lost. destruct j; lra. }
+    assert (inv1 : 0 < / S <= 1). { split; [monotone|]. rewrite <- Rinv_1. monotone. } apply abs_between in bts.
+    assert (Es : exp ts <= exp sig) by monotone. pose proof (exp_pos ts).
+    apply (ratio_within M good numerator_log sig numerator_loss W e v s q); try lra; try easy. rewrite inverse.
+    split; [monotone|]. rewrite <- (Rmult_1_l (exp sig)). monotone.
   Qed.
 
   (** All coefficients of a row share 1 / s; this is what each errs by on its own. *)
@@ -278,20 +244,17 @@ Section B2.
     exists w e, Rabs w <= numerator_log + ratio_log + t * (m - x) /\ Rabs e <= element_floor /\
       p = exp (- (m - x)) / s * exp w + e.
   Proof using good good_out hs some.
-    intros inx [D [v [q [close [num [quotient [t3 [e3 [bt3 [be3 ->]]]]]]]]]].
-    facts. destruct good_out as [uo fo].
+    intros inx [D [v [q [close [num [quotient [t3 [e3 [bt3 [be3 ->]]]]]]]]]]. facts. destruct good_out as [uo fo].
     destruct (numerator_error D x v close num) as [w [e [bw [be ev]]]].
     pose proof (row_maximum _ _ _ _ _ _ _ hs) as max. pose proof (proj2 max x inx) as hx.
     destruct (ratio_error (exp (- (m - x)) * exp w) e v q) as [w' [e' [bw' [be' ->]]]]; try easy.
-    { split; [left; apply Rmult_lt_0_compat; apply exp_pos|]. rewrite <- exp_plus. apply exp_le.
-      apply abs_between in bw. nra. }
+    { split; [monotone|]. rewrite <- exp_plus. apply exp_le. apply abs_between in bw. nra. }
     exists (w + w' + t3), (e' * exp t3 + e3). apply abs_between in bt3. repeat split.
     - unfold ratio_log. apply abs_between in bw. apply abs_between in bw'. apply Rabs_le. lra.
-    - eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right (exp t3)) by (left; apply exp_pos).
-      assert (exp t3 <= exp (output_unit out)) by (apply exp_le; lra).
-      unfold element_floor. apply Rplus_le_compat; [|easy].
-      eapply Rle_trans; [apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|apply be'|eassumption]|].
-      right. unfold element_log, ratio_log. rewrite !exp_plus. ring.
+    - triangle. rewrite Rabs_mult, (Rabs_right (exp t3)) by (left; apply exp_pos).
+      assert (exp t3 <= exp (output_unit out)) by monotone. unfold element_floor. apply Rplus_le_compat; [|easy].
+      eapply Rle_trans; [apply Rmult_le_compat; [monotone|monotone|apply be'|eassumption]|]. right.
+      unfold element_log, ratio_log. rewrite !exp_plus. ring.
     - rewrite !exp_plus. unfold Rdiv. ring.
   Qed.
 
@@ -320,14 +283,12 @@ Section B2.
     <= coefficient logits x * (exp (element_log + t * (m - x)) - 1) + element_floor.
   Proof using good good_out hs some.
     intros inx elem. destruct (element_error x p inx elem) as [w [e [bw [be ->]]]].
-    pose proof (row_maximum _ _ _ _ _ _ _ hs) as max.
-    rewrite (coefficient_from_weight m logits max). replace (x - m) with (- (m - x)) by ring.
-    pose proof (S_at_least_one m logits max). pose proof (exp_pos (- (m - x))).
-    assert (pos : 0 < exp (- (m - x)) / S) by (apply Rdiv_lt_0_compat; lra).
-    set (c := exp (- (m - x)) / S) in *.
-    replace (c * exp w + e - c) with (c * (exp w - 1) + e) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
-    rewrite Rabs_mult, (Rabs_right c) by lra. apply Rmult_le_compat_l; [lra|]. now apply expm1_abs.
+    pose proof (row_maximum _ _ _ _ _ _ _ hs) as max. rewrite (coefficient_from_weight m logits max).
+    replace (x - m) with (- (m - x)) by ring. pose proof (S_at_least_one m logits max).
+    pose proof (exp_pos (- (m - x))). assert (pos : 0 < exp (- (m - x)) / S) by monotone.
+    set (c := exp (- (m - x)) / S) in *. replace (c * exp w + e - c) with (c * (exp w - 1) + e) by ring. triangle.
+    apply Rplus_le_compat; [|easy]. rewrite Rabs_mult, (Rabs_right c) by lra. apply Rmult_le_compat_l; [lra|].
+    now apply expm1_abs.
   Qed.
 
   Theorem b2_element quantum x p :

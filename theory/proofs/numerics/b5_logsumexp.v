@@ -35,14 +35,12 @@ Lemma rounded_error u exact approx d e error loss floor :
   Rabs d <= u -> Rabs e <= floor -> Rabs (approx - exact) <= error + loss ->
   Rabs (approx * (1 + d) + e - exact) <= error + u * (Rabs exact + error) + (loss * (1 + u) + floor).
 Proof.
-  intros bd be close.
-  replace (approx * (1 + d) + e - exact) with ((approx - exact) + approx * d + e) by ring.
-  eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
-  rewrite Rabs_mult.
+  intros bd be close. replace (approx * (1 + d) + e - exact) with ((approx - exact) + approx * d + e) by ring. triangle.
+  eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. rewrite Rabs_mult.
   assert (Rabs approx <= Rabs exact + (error + loss)).
   { replace approx with (exact + (approx - exact)) by ring. pose proof (Rabs_triang exact (approx - exact)). lra. }
   pose proof (Rabs_pos approx). pose proof (Rabs_pos d).
-  assert (Rabs approx * Rabs d <= (Rabs exact + (error + loss)) * u) by (apply Rmult_le_compat; lra). lra.
+  assert (Rabs approx * Rabs d <= (Rabs exact + (error + loss)) * u) by monotone. lra.
 Qed.
 
 Section B5.
@@ -67,13 +65,11 @@ Section B5.
   Proof using good hs some.
     intros hy. pose proof (S_at_least_one m logits max). pose proof log_sum_nonneg as hl.
     pose proof (rel_log sig s S ltac:(lra) (b1_sum M good kappa m logits s h j hs some)) as close.
-    assert (0 <= log_error M) by apply good.
-    assert (Rabs (ln s) <= ln S + sig).
+    assert (0 <= log_error M) by apply good. assert (Rabs (ln s) <= ln S + sig).
     { replace (ln s) with (ln S + (ln s - ln S)) by ring. pose proof (Rabs_triang (ln S) (ln s - ln S)).
       rewrite (Rabs_right (ln S)) in * by lra. lra. }
-    replace (y - ln S) with ((y - ln s) + (ln s - ln S)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. unfold computed_log in hy. unfold log_sum_error.
-    assert (log_error M * Rabs (ln s) <= log_error M * (ln S + sig)) by now apply Rmult_le_compat_l. lra.
+    replace (y - ln S) with ((y - ln s) + (ln s - ln S)) by ring. triangle. unfold computed_log in hy.
+    unfold log_sum_error. assert (log_error M * Rabs (ln s) <= log_error M * (ln S + sig)) by monotone. lra.
   Qed.
 
   (** The maximum as it is added: the logit converted and scaled, g = e^((A' - 1) lambda) - 1 its roundings. *)
@@ -91,8 +87,8 @@ Section B5.
     unfold logsumexp_rounding, logsumexp_floor.
     apply (rounded_error u L (m_hat + y) d e (logsumexp_parts g) (2 * product_floor M) (sum_floor M) bd be).
     rewrite (logsumexp_from_statistics m logits max).
-    replace (m_hat + y - (m + ln S)) with ((m_hat - m) + (y - ln S)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. unfold computed_maximum in hm. unfold logsumexp_parts. lra.
+    replace (m_hat + y - (m + ln S)) with ((m_hat - m) + (y - ln S)) by ring. triangle. unfold computed_maximum in hm.
+    unfold logsumexp_parts. lra.
   Qed.
 
   Theorem b5_logsumexp g m_hat y z u_out floor_out L_hat :
@@ -117,28 +113,23 @@ Section B5.
     Rabs (r - value) <= second + u_out * ((m - x) + ln S + second)
                         + ((product_floor M * (1 + u) + sum_floor M) * (1 + u_out) + floor_out).
   Proof using good hs some.
-    intros inx close hD [ta [ca [bta [bca ->]]]] hy [d1 [e1 [bd1 [be1 ->]]]] [d2 [e2 [bd2 [be2 ->]]]] value first second.
-    pose proof (log_of_sum y hy) as logged. pose proof log_sum_nonneg as hl.
-    pose proof (proj2 max x inx) as hx.
+    intros inx close hD [ta [ca [bta [bca ->]]]] hy [d1 [e1 [bd1 [be1 ->]]]] [d2 [e2 [bd2 [be2 ->]]]] value first
+      second.
+    pose proof (log_of_sum y hy) as logged. pose proof log_sum_nonneg as hl. pose proof (proj2 max x inx) as hx.
     assert (same : value = - (m - x) - ln S).
     { unfold value. rewrite ln_coefficient, (logsumexp_from_statistics m logits max).
       - ring.
       - now apply in_not_nil with x. }
-    assert (size : Rabs value = (m - x) + ln S) by (rewrite same, Rabs_left1; lra).
-    rewrite <- size in *.
-    apply rounded_error; try easy. unfold second. rewrite <- size.
-    apply rounded_error; try easy. rewrite same.
-    replace (- (D * exp ta + ca) - y - (- (m - x) - ln S))
-      with ((m - x) - D * exp ta + - ca + - (y - ln S)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
-    rewrite !Rabs_Ropp. unfold first, log_softmax_constant.
-    pose proof (slope_nonneg M good) as ht. pose proof (argument_factor M ta bta) as fac.
-    apply abs_between in close.
+    assert (size : Rabs value = (m - x) + ln S) by (rewrite same, Rabs_left1; lra). rewrite <- size in *.
+    apply rounded_error; try easy. unfold second. rewrite <- size. apply rounded_error; try easy. rewrite same.
+    replace (- (D * exp ta + ca) - y - (- (m - x) - ln S)) with ((m - x) - D * exp ta + - ca + - (y - ln S)) by ring.
+    triangle. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. rewrite !Rabs_Ropp.
+    unfold first, log_softmax_constant. pose proof (slope_nonneg M good) as ht.
+    pose proof (argument_factor M ta bta) as fac. apply abs_between in close.
     assert (hk : 0 <= kappa) by apply (proj1 (proj2 (sum_between M good kappa m logits s h j hs))).
     assert (Rabs ((m - x) - D * exp ta) <= t * (m - x) + (1 + t) * kappa) by (apply Rabs_le; nra).
     assert (argument_step M + (1 + t) * kappa <= c).
-    { unfold argument_floor. pose proof (pos_INR j). assert (0 <= argument_step M) by apply good. nra. }
-    lra.
+    { unfold argument_floor. pose proof (pos_INR j). assert (0 <= argument_step M) by apply good. nra. } lra.
   Qed.
 
   (** ** log-softmax, uncentred: the logit as it is added, less L as computed; |x| <= |m| + D *)
@@ -160,15 +151,12 @@ Section B5.
     pose proof (proj2 max x inx) as below.
     assert (same : value = x - L) by (unfold value; rewrite ln_coefficient; [easy|now apply in_not_nil with x]).
     assert (size : Rabs value = (m - x) + ln S).
-    { rewrite same, (logsumexp_from_statistics m logits max), Rabs_left1; lra. }
-    rewrite <- size in *. unfold uncentred_floor, uncentred_second. rewrite <- size.
-    apply rounded_error; try easy. apply rounded_error; try easy. rewrite same.
-    replace (x_hat - z - (x - L)) with ((x_hat - x) + - (z - L)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp. unfold uncentred_first.
-    assert (Rabs x <= Rabs m + (m - x)).
-    { replace x with (m + - (m - x)) at 1 by ring. eapply Rle_trans; [apply Rabs_triang|].
-      rewrite Rabs_Ropp, (Rabs_right (m - x)) by lra. lra. }
-    assert (g * Rabs x <= g * (Rabs m + (m - x))) by now apply Rmult_le_compat_l. lra.
+    { rewrite same, (logsumexp_from_statistics m logits max), Rabs_left1; lra. } rewrite <- size in *.
+    unfold uncentred_floor, uncentred_second. rewrite <- size. apply rounded_error; try easy.
+    apply rounded_error; try easy. rewrite same. replace (x_hat - z - (x - L)) with ((x_hat - x) + - (z - L)) by ring.
+    triangle. rewrite Rabs_Ropp. unfold uncentred_first. assert (Rabs x <= Rabs m + (m - x)).
+    { replace x with (m + - (m - x)) at 1 by ring. triangle. rewrite Rabs_Ropp, (Rabs_right (m - x)) by lra. lra. }
+    assert (g * Rabs x <= g * (Rabs m + (m - x))) by monotone. lra.
   Qed.
 End B5.
 
@@ -207,15 +195,14 @@ Section Loss.
   (** One term c v of the loss, v known within e: the factor c >= 0 is exact, its roundings are the sum's a. *)
   Lemma scaled_term c v v' e : 0 <= c -> Rabs (v' - v) <= e -> Rabs (c * v' - c * v) <= c * e.
   Proof using.
-    intros hc close. replace (c * v' - c * v) with (c * (v' - v)) by ring.
-    rewrite Rabs_mult, (Rabs_right c) by lra. now apply Rmult_le_compat_l.
+    intros hc close. replace (c * v' - c * v) with (c * (v' - v)) by ring. rewrite Rabs_mult, (Rabs_right c) by lra.
+    monotone.
   Qed.
 
   Theorem b14_square L L' e : Rabs (L' - L) <= e -> Rabs (L' ^ 2 - L ^ 2) <= e * (2 * Rabs L + e).
   Proof using.
-    intros close. replace (L' ^ 2 - L ^ 2) with ((L' - L) * (2 * L + (L' - L))) by ring.
-    rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; [easy|].
-    eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right 2) by lra. lra.
+    intros close. replace (L' ^ 2 - L ^ 2) with ((L' - L) * (2 * L + (L' - L))) by ring. rewrite Rabs_mult.
+    apply Rmult_le_compat; try apply Rabs_pos; [easy|]. triangle. rewrite Rabs_mult, (Rabs_right 2) by lra. lra.
   Qed.
 
   (** c1 = (1 - s) w_y of N = L - x_y, c2 = s of the smoothing's mean S, c3 = z of L^2. *)
@@ -278,15 +265,14 @@ Section Loss.
     let error := W * eL + eX in
     Rabs (y - (W * L - X)) <= exp (a + lambda) * (magnitude + error) - magnitude + exp lambda * (2 * l + sum_floor M).
   Proof using good.
-    intros ha hl hW hL hX tree mag error.
-    assert (near : perturbed [W * L'; - X'] [W * L; - X] [W * eL; eX]).
+    intros ha hl hW hL hX tree mag error. assert (near : perturbed [W * L'; - X'] [W * L; - X] [W * eL; eX]).
     { apply perturbed_term; [now apply scaled_term|]. apply perturbed_term; [|constructor].
       replace (- X' - - X) with (- (X' - X)) by ring. now rewrite Rabs_Ropp. }
     pose proof (perturbed_sum M good a l _ _ _ y 1 ha hl near tree) as bound.
     unfold perturbed_rounding, added_loss, score_error.magnitude, size, sum in bound. simpl in bound.
     assert (m1 : Rabs (W * L) = W * Rabs L) by (rewrite Rabs_mult, (Rabs_right W); lra).
-    rewrite m1, Rabs_Ropp, !Rmult_1_l in bound. unfold mag, error.
-    replace (W * L - X) with (W * L + (- X + 0)) by ring. eapply Rle_trans; [apply bound|]. right. ring.
+    rewrite m1, Rabs_Ropp, !Rmult_1_l in bound. unfold mag, error. replace (W * L - X) with (W * L + (- X + 0)) by ring.
+    eapply Rle_trans; [apply bound|]. right. ring.
   Qed.
 
   (** Losses within d_i, added up and divided by what is within e^(+-q) of the divisor. *)
@@ -300,10 +286,8 @@ Section Loss.
     intros ha hl hd near tree hv [t [e [bt [be ->]]]].
     pose proof (perturbed_sum M good a l _ _ _ y h ha hl near tree) as close.
     assert (lam : 0 <= lambda) by now apply unit_nonneg. pose proof (Rabs_pos v) as hq.
-    assert (0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
-    pose proof (sum_below_magnitude losses) as below.
-    assert (tv : Rabs (t - v) <= q + lambda).
-    { unfold Rminus. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp. lra. }
+    assert (0 <= INR h * lambda) by monotone. pose proof (sum_below_magnitude losses) as below.
+    assert (tv : Rabs (t - v) <= q + lambda). { unfold Rminus. triangle. rewrite Rabs_Ropp. lra. }
     set (E := exp (a + INR h * lambda)) in *. set (F := exp (q + lambda)).
     assert (E1 : 1 <= E) by (apply exp_at_least_one; lra). assert (F1 : 1 <= F) by (apply exp_at_least_one; lra).
     assert (m0 : 0 <= magnitude losses) by (apply sum_map_nonneg; intros; apply Rabs_pos).
@@ -313,15 +297,14 @@ Section Loss.
       with (((y - sum losses) * exp (t - v) + sum losses * (exp (t - v) - 1)) / divisor + e).
     2:{ assert (split_e : exp (t - v) = exp t * / exp v) by (unfold Rminus; now rewrite exp_plus, exp_Ropp).
         rewrite split_e. field. split; [lra|apply Rgt_not_eq, exp_pos]. }
-    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
-    unfold Rdiv. rewrite Rabs_mult, (Rabs_right (/ divisor)) by (left; now apply Rinv_0_lt_compat).
-    apply Rmult_le_compat_r; [left; now apply Rinv_0_lt_compat|].
-    eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp (t - v))) by lra.
-    assert (scaled : Rabs (y - sum losses) * exp (t - v) <= (perturbed_rounding M a h losses ds + added_loss M l h losses) * F)
-      by (apply Rmult_le_compat; try lra; apply Rabs_pos).
-    assert (Rabs (sum losses) * Rabs (exp (t - v) - 1) <= magnitude losses * (F - 1))
-      by (apply Rmult_le_compat; try apply Rabs_pos; easy).
-    replace (a + INR h * lambda + q + lambda) with ((a + INR h * lambda) + (q + lambda)) by ring.
-    rewrite exp_plus. fold E F. unfold perturbed_rounding in scaled. fold E in scaled. lra.
+    triangle. apply Rplus_le_compat; [|easy]. unfold Rdiv.
+    rewrite Rabs_mult, (Rabs_right (/ divisor)) by (left; now apply Rinv_0_lt_compat).
+    apply Rmult_le_compat_r; [left; now apply Rinv_0_lt_compat|]. triangle.
+    rewrite !Rabs_mult, (Rabs_right (exp (t - v))) by lra.
+    assert (scaled : Rabs (y - sum losses) * exp (t - v)
+      <= (perturbed_rounding M a h losses ds + added_loss M l h losses) * F) by monotone.
+    assert (Rabs (sum losses) * Rabs (exp (t - v) - 1) <= magnitude losses * (F - 1)) by monotone.
+    replace (a + INR h * lambda + q + lambda) with ((a + INR h * lambda) + (q + lambda)) by ring. rewrite exp_plus.
+    fold E F. unfold perturbed_rounding in scaled. fold E in scaled. lra.
   Qed.
 End Loss.

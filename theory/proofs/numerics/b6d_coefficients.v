@@ -42,8 +42,7 @@ Section B6d.
 
   Lemma coefficient_positive x : 0 < p x.
   Proof using max.
-    rewrite (coefficient_from_weight m logits max). pose proof (S_at_least_one m logits max).
-    apply Rdiv_lt_0_compat; [apply exp_pos|lra].
+    rewrite (coefficient_from_weight m logits max). pose proof (S_at_least_one m logits max). monotone.
   Qed.
 
   (** ln of a sum whose parts err by at most k, rounded once more. *)
@@ -56,10 +55,9 @@ Section B6d.
     { rewrite Rmult_plus_distr_r. apply Rplus_le_compat; apply Rmult_le_compat_l; try lra; apply exp_le; lra. }
     assert (down : (p x + eps) * exp (- k) <= p x * exp w + eps * exp v).
     { rewrite Rmult_plus_distr_r. apply Rplus_le_compat; apply Rmult_le_compat_l; try lra; apply exp_le; lra. }
-    pose proof (exp_pos (- k)) as pk. assert (low : 0 < (p x + eps) * exp (- k)) by (apply Rmult_lt_0_compat; lra).
-    assert (mid : 0 < p x * exp w + eps * exp v) by lra.
-    pose proof (ln_le _ _ low down) as ln_down. pose proof (ln_le _ _ mid up) as ln_up.
-    rewrite ln_mult, ln_exp in ln_down, ln_up by (try apply exp_pos; lra).
+    pose proof (exp_pos (- k)) as pk. assert (low : 0 < (p x + eps) * exp (- k)) by monotone.
+    assert (mid : 0 < p x * exp w + eps * exp v) by lra. pose proof (ln_le _ _ low down) as ln_down.
+    pose proof (ln_le _ _ mid up) as ln_up. rewrite ln_mult, ln_exp in ln_down, ln_up by (try apply exp_pos; lra).
     rewrite ln_mult, ln_exp by (try apply exp_pos; lra). apply Rabs_le. lra.
   Qed.
 
@@ -70,27 +68,25 @@ Section B6d.
     intros inx [w [v [q [y [bw [bv [[r [e1 [br [be1 hq]]]] [hy [s [e2 [bs [be2 hz]]]]]]]]]]]]. facts.
     destruct lossless as [no_sum no_product]. unfold computed_log in hy. rewrite no_product in *. rewrite no_sum in be1.
     assert (e1 = 0) as -> by (apply abs_between in be1; lra). assert (e2 = 0) as -> by (apply abs_between in be2; lra).
-    rewrite Rplus_0_r in *. set (d := m - x) in *. assert (hd : 0 <= d) by (unfold d; now apply (deviation_nonneg m logits max)).
-    assert (td : 0 <= t * d) by (now apply Rmult_le_pos). pose proof (coefficient_positive x) as pos.
-    set (k := C + t * d) in *. assert (k0 : 0 <= k) by (unfold k; lra).
+    rewrite Rplus_0_r in *. set (d := m - x) in *.
+    assert (hd : 0 <= d) by (unfold d; now apply (deviation_nonneg m logits max)). assert (td : 0 <= t * d) by monotone.
+    pose proof (coefficient_positive x) as pos. set (k := C + t * d) in *. assert (k0 : 0 <= k) by (unfold k; lra).
     pose proof (logarithm_moved x w v r (k + lambda) ltac:(lra) ltac:(lra) ltac:(lra) br) as moved. rewrite <- hq in moved.
     unfold term_bound, own_log. set (L := ln (p x + eps)) in *. pose proof (Rabs_pos L) as L0.
     assert (y_near : Rabs (y - L) <= log_error_of d (Rabs L)).
     { assert (size : Rabs (ln q) <= Rabs L + (k + lambda + lambda)).
       { replace (ln q) with (L + (ln q - L)) by ring. pose proof (Rabs_triang L (ln q - L)). lra. }
-      replace (y - L) with ((y - ln q) + (ln q - L)) by ring. eapply Rle_trans; [apply Rabs_triang|].
-      assert (El * Rabs (ln q) <= El * (Rabs L + (k + lambda + lambda))) by (now apply Rmult_le_compat_l).
-      unfold log_error_of. fold k. lra. }
-    set (b := log_error_of d (Rabs L)) in *. replace (C + lambda + t * d) with (k + lambda) by (unfold k; ring).
-    rewrite hz. replace (p x * exp w * y * exp s - p x * L) with (p x * (exp (w + s) * (y - L) + (exp (w + s) - 1) * L))
-      by (rewrite exp_plus; ring).
+      replace (y - L) with ((y - ln q) + (ln q - L)) by ring. triangle.
+      assert (El * Rabs (ln q) <= El * (Rabs L + (k + lambda + lambda))) by monotone. unfold log_error_of. fold k. lra. }
+    set (b := log_error_of d (Rabs L)) in *. replace (C + lambda + t * d) with (k + lambda) by (unfold k; ring). rewrite hz.
+    replace (p x * exp w * y * exp s - p x * L) with (p x * (exp (w + s) * (y - L) + (exp (w + s) - 1) * L))
+    by (rewrite exp_plus; ring).
     rewrite Rabs_mult, (Rabs_right (p x)) by lra. apply Rmult_le_compat_l; [lra|].
-    assert (ws : Rabs (w + s) <= k + lambda) by (eapply Rle_trans; [apply Rabs_triang|lra]).
-    pose proof (expm1_abs _ _ ws) as grown. apply abs_between in ws. pose proof (exp_le (w + s) (k + lambda) ltac:(lra)) as le.
-    eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp (w + s))) by (left; apply exp_pos).
-    pose proof (exp_pos (w + s)). pose proof (Rabs_pos (y - L)).
-    assert (exp (w + s) * Rabs (y - L) <= exp (k + lambda) * b) by (apply Rmult_le_compat; lra).
-    assert (Rabs (exp (w + s) - 1) * Rabs L <= (exp (k + lambda) - 1) * Rabs L) by (now apply Rmult_le_compat_r). lra.
+    assert (ws : Rabs (w + s) <= k + lambda) by monotone. pose proof (expm1_abs _ _ ws) as grown. apply abs_between in ws.
+    pose proof (exp_le (w + s) (k + lambda) ltac:(lra)) as le. triangle.
+    rewrite !Rabs_mult, (Rabs_right (exp (w + s))) by (left; apply exp_pos). pose proof (exp_pos (w + s)).
+    pose proof (Rabs_pos (y - L)). assert (exp (w + s) * Rabs (y - L) <= exp (k + lambda) * b) by monotone.
+    assert (Rabs (exp (w + s) - 1) * Rabs L <= (exp (k + lambda) - 1) * Rabs L) by monotone. lra.
   Qed.
 
   (** |ln (p + eps)| is at most -ln p + eps. *)
@@ -135,19 +131,18 @@ Section B6d.
   Proof using good max errs small.
     intros inx. facts. pose proof (own_log_below x inx) as below. pose proof (coefficient_positive x) as pos.
     pose proof (deviation_nonneg m logits max x inx) as hd. set (l := own_log x) in *. set (d := m - x) in *.
-    assert (l0 : 0 <= l) by apply Rabs_pos. assert (td : 0 <= t * d) by (now apply Rmult_le_pos).
-    assert (hh : 0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
+    assert (l0 : 0 <= l) by apply Rabs_pos. assert (td : 0 <= t * d) by monotone. assert (hh : 0 <= INR h * lambda) by monotone.
     set (G := exp (INR h * lambda) * exp (C + lambda + t * d)).
     assert (G1 : 1 <= G) by (unfold G; rewrite <- exp_plus; apply exp_at_least_one; lra).
     assert (same : exp (total_log h) * exp (t * d) = G) by (unfold G, total_log; rewrite <- !exp_plus; f_equal; ring).
-    replace (exp (INR h * lambda) * (p x * l + p x * (term_bound d l - l)) - p x * l) with (p x * (G * (l + log_error_of d l) - l))
-      by (unfold term_bound, G; ring).
+    replace (exp (INR h * lambda) * (p x * l + p x * (term_bound d l - l)) - p x * l)
+      with (p x * (G * (l + log_error_of d l) - l)) by (unfold term_bound, G; ring).
     apply Rmult_le_compat_l; [lra|]. rewrite <- Rmult_assoc, same.
     replace ((1 + El) * ((1 + t) * d + (ln S + eps + C + 2 * lambda)))
       with ((1 + El) * (d + ln S + eps) + (1 + El) * (C + t * d + 2 * lambda)) by ring.
     replace (l + log_error_of d l) with ((1 + El) * l + (1 + El) * (C + t * d + 2 * lambda)) by (unfold log_error_of; ring).
     set (T := d + ln S + eps) in *. assert (GE : 1 <= G * (1 + El)) by (apply one_le_product; lra).
-    assert ((G * (1 + El) - 1) * l <= (G * (1 + El) - 1) * T) by (apply Rmult_le_compat_l; lra). lra.
+    assert ((G * (1 + El) - 1) * l <= (G * (1 + El) - 1) * T) by monotone. lra.
   Qed.
 
   Lemma sum_of_coefficients f : sum (map (fun x => p x * f (m - x)) logits) = weighted_sum m logits f / S.
@@ -160,14 +155,14 @@ Section B6d.
   Lemma terms_within h :
     exp (INR h * lambda) * (magnitude exact_terms + sum bounds) - magnitude exact_terms <= coefficients_rounding h.
   Proof using good max errs small.
-    facts.
-    assert (sizes : magnitude exact_terms = sum (map (fun x => p x * own_log x) logits)).
-    { unfold magnitude. rewrite map_map. apply sum_map_ext. intros x _. unfold own_log. rewrite Rabs_mult, (Rabs_right (p x)); [easy|].
-      left. apply coefficient_positive. }
+    facts. assert (sizes : magnitude exact_terms = sum (map (fun x => p x * own_log x) logits)).
+    { unfold magnitude. rewrite map_map. apply sum_map_ext. intros x _. unfold own_log.
+      rewrite Rabs_mult, (Rabs_right (p x)); [easy|]. left. apply coefficient_positive. }
     rewrite sizes, <- sum_map_plus, <- sum_map_mult_l, <- sum_map_minus.
     eapply Rle_trans; [apply sum_map_le; intros x inx; now apply item_bound|].
-    rewrite (sum_of_coefficients (fun d => exp (total_log h) * (exp (t * d) * ((1 + El) * ((1 + t) * d + (ln S + eps + C + 2 * lambda))))
-                                           - (d + ln S + eps))).
+    rewrite (sum_of_coefficients
+      (fun d => exp (total_log h) * (exp (t * d) * ((1 + El) * ((1 + t) * d + (ln S + eps + C + 2 * lambda))))
+      - (d + ln S + eps))).
     set (K := ln S + eps + C + 2 * lambda). set (A := exp (total_log h)). set (Q := ln S + eps).
     assert (split : weighted_sum m logits (fun d => A * (exp (t * d) * ((1 + El) * ((1 + t) * d + K))) - (d + ln S + eps))
       = A * (1 + El) * ((1 + t) * tilted m logits t (fun d => d) + K * tilted m logits t (fun _ => 1)) - (Dbar + Q) * S).
@@ -176,19 +171,21 @@ Section B6d.
         by (unfold weight_sum; rewrite <- weighted_sum_mult; apply weighted_sum_ext; intros; ring).
       rewrite <- weighted_sum_plus. unfold Rminus at 1.
       replace (weighted_sum m logits (fun d => A * (exp (t * d) * ((1 + El) * ((1 + t) * d + K))) + - (d + ln S + eps)))
-        with (weighted_sum m logits (fun d => A * (1 + El) * ((1 + t) * (exp (t * d) * d) + K * (exp (t * d) * 1)) + -1 * (d + (ln S + eps))))
+        with (weighted_sum m logits
+        (fun d => A * (1 + El) * ((1 + t) * (exp (t * d) * d) + K * (exp (t * d) * 1)) + -1 * (d + (ln S + eps))))
         by (apply weighted_sum_ext; intros; ring).
       rewrite weighted_sum_plus, !weighted_sum_mult, weighted_sum_plus, !weighted_sum_mult. ring. }
-    rewrite split. pose proof (tilted_mean m logits max t ltac:(lra)) as mean. pose proof (tilted_mass m logits max t ltac:(lra)) as mass.
-    assert (lnS : 0 <= ln S) by (rewrite <- ln_1; apply ln_le; lra).
+    rewrite split. pose proof (tilted_mean m logits max t ltac:(lra)) as mean.
+    pose proof (tilted_mass m logits max t ltac:(lra)) as mass. assert (lnS : 0 <= ln S) by (rewrite <- ln_1; apply ln_le; lra).
     assert (A0 : 0 <= A * (1 + El)) by (apply Rmult_le_pos; [left; apply exp_pos|lra]).
     set (U := tilted m logits t (fun d => d)) in *. set (V := tilted m logits t (fun _ => 1)) in *.
     assert (pair : (1 + t) * U + K * V <= ((1 + t) * (Dbar + excess) + K * exp mu) * S).
-    { replace (((1 + t) * (Dbar + excess) + K * exp mu) * S) with ((1 + t) * ((Dbar + excess) * S) + K * (exp mu * S)) by ring.
+    { replace (((1 + t) * (Dbar + excess) + K * exp mu) * S) with ((1 + t) * ((Dbar + excess) * S) + K * (exp mu * S))
+        by ring.
       apply Rplus_le_compat; apply Rmult_le_compat_l; unfold K; lra. }
     apply Rmult_le_reg_r with S; [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
     apply Rle_trans with (A * (1 + El) * (((1 + t) * (Dbar + excess) + K * exp mu) * S) - (Dbar + Q) * S).
-    - apply Rplus_le_compat_r. now apply Rmult_le_compat_l.
+    - apply Rplus_le_compat_r. monotone.
     - right. unfold coefficients_rounding, log_part, moment_excess. fold A. rewrite (entropy_from_statistics m logits max).
       unfold K, Q. ring.
   Qed.

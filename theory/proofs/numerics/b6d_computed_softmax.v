@@ -57,11 +57,11 @@ Section ComputedSoftmax.
   Proof using good max logarithms near hs.
     facts. unfold common_shift. pose proof (row_maximum _ _ _ _ _ _ _ hs) as [iny above]. split.
     - destruct (proj1 (in_map_iff _ _ _) (proj1 max)) as [q [eq inq]]. pose proof (near q inq) as close.
-      rewrite logarithm_is, eq in close. replace (m - m) with 0 in close by ring. rewrite Rmult_0_r in close. apply abs_between in close.
-      pose proof (above (snd q) (in_map snd _ _ inq)). lra.
-    - destruct (proj1 (in_map_iff _ _ _) iny) as [q [eq inq]]. pose proof (near q inq) as close. rewrite logarithm_is, eq in close.
-      pose proof (proj2 max (fst q) (in_map fst _ _ inq)) as hd. apply abs_between in close.
-      assert (s * (m - fst q) <= 1 * (m - fst q)) by (apply Rmult_le_compat_r; lra). lra.
+      rewrite logarithm_is, eq in close. replace (m - m) with 0 in close by ring. rewrite Rmult_0_r in close.
+      apply abs_between in close. pose proof (above (snd q) (in_map snd _ _ inq)). lra.
+    - destruct (proj1 (in_map_iff _ _ _) iny) as [q [eq inq]]. pose proof (near q inq) as close.
+      rewrite logarithm_is, eq in close. pose proof (proj2 max (fst q) (in_map fst _ _ inq)) as hd.
+      apply abs_between in close. assert (s * (m - fst q) <= 1 * (m - fst q)) by monotone. lra.
   Qed.
 
   (** D of the computed row: D, the common shift, and what this logarithm errs by. *)
@@ -78,8 +78,8 @@ Section ComputedSoftmax.
 
   Lemma shift_nonneg : 0 <= shift m logits tau /\ tau * mean_deviation m logits <= shift m logits tau.
   Proof using good max logarithms tilts.
-    facts. pose proof (mean_deviation_nonneg m logits max). pose proof (second_nonneg logits tau). pose proof (pow2_ge_0 tau).
-    assert (0 <= tau * mean_deviation m logits) by (apply Rmult_le_pos; lra). unfold shift. nra.
+    facts. pose proof (mean_deviation_nonneg m logits max). pose proof (second_nonneg logits tau).
+    pose proof (pow2_ge_0 tau). assert (0 <= tau * mean_deviation m logits) by monotone. unfold shift. nra.
   Qed.
 
   (** The two sides of the sum of the computed row, in units of e^-A. *)
@@ -87,47 +87,48 @@ Section ComputedSoftmax.
     exp (- (logarithm_log + shift m logits tau)) * (S * exp (- common_shift)) <= weighted_sum m_y ys (fun d => exp (- (t * d))) /\
     pull (1 - t) m_y (items ys) <= exp (logarithm_log + shift m logits tau) * (S * exp (- common_shift)).
   Proof using good max logarithms near tilts hs.
-    facts. pose proof (tilted_mass m logits max tau ltac:(lra)) as heavy. pose proof (tilted_mass_below m logits max tau) as light.
-    unfold tilted, weighted_sum in heavy, light. rewrite map_map in heavy, light.
-    destruct shift_nonneg as [_ mean]. rewrite pull_items. unfold weighted_sum. rewrite !map_map.
-    pose proof (exp_pos (- common_shift)) as E. split.
+    facts. pose proof (tilted_mass m logits max tau ltac:(lra)) as heavy.
+    pose proof (tilted_mass_below m logits max tau) as light. unfold tilted, weighted_sum in heavy, light.
+    rewrite map_map in heavy, light. destruct shift_nonneg as [_ mean]. rewrite pull_items. unfold weighted_sum.
+    rewrite !map_map. pose proof (exp_pos (- common_shift)) as E. split.
     - apply Rle_trans with (sum (map (fun q => exp (- logarithm_log) * exp (- common_shift)
         * (exp (fst q - m) * (exp (- tau * (m - fst q)) * 1))) row)).
       + rewrite sum_map_mult_l. rewrite Ropp_plus_distr, exp_plus.
-        assert (exp (- shift m logits tau) * S <= exp (- (tau * mean_deviation m logits)) * S)
-          by (apply Rmult_le_compat_r; [lra|apply exp_le; lra]).
+        assert (exp (- shift m logits tau) * S <= exp (- (tau * mean_deviation m logits)) * S) by monotone.
         replace (exp (- logarithm_log) * exp (- shift m logits tau) * (S * exp (- common_shift)))
           with (exp (- logarithm_log) * exp (- common_shift) * (exp (- shift m logits tau) * S)) by ring.
-        apply Rmult_le_compat_l; [apply Rmult_le_pos; left; apply exp_pos|lra].
+        monotone.
       + apply sum_map_le. intros q inq. destruct (deviation_of_logarithm q inq) as [delta [close [same range]]].
         pose proof (proj2 max (fst q) (in_map fst _ _ inq)) as hd. apply abs_between in close.
         replace (snd q - m_y) with (- (m_y - snd q)) by ring. rewrite Rmult_1_r, <- !exp_plus. apply exp_le.
-        assert (t * (m_y - snd q) <= t * ((1 + s) * (m - fst q) + 2 * b)) by (apply Rmult_le_compat_l; lra).
-        assert ((s + t * (1 + s)) * (m - fst q) <= tau * (m - fst q)) by (apply Rmult_le_compat_r; lra). unfold logarithm_log. lra.
+        assert (t * (m_y - snd q) <= t * ((1 + s) * (m - fst q) + 2 * b)) by monotone.
+        assert ((s + t * (1 + s)) * (m - fst q) <= tau * (m - fst q)) by monotone. unfold logarithm_log. lra.
     - apply Rle_trans with (sum (map (fun q => exp logarithm_log * exp (- common_shift)
         * (exp (fst q - m) * (exp (tau * (m - fst q)) * 1))) row)).
       + apply sum_map_le. intros q inq. destruct (deviation_of_logarithm q inq) as [delta [close [same range]]].
         pose proof (proj2 max (fst q) (in_map fst _ _ inq)) as hd. apply abs_between in close.
         replace (snd q - m_y) with (- (m_y - snd q)) by ring. rewrite Rmult_1_r, <- !exp_plus. apply exp_le.
-        assert (t * (m_y - snd q) <= t * ((1 + s) * (m - fst q) + 2 * b)) by (apply Rmult_le_compat_l; lra).
-        assert ((s + t * (1 + s)) * (m - fst q) <= tau * (m - fst q)) by (apply Rmult_le_compat_r; lra). unfold logarithm_log. lra.
+        assert (t * (m_y - snd q) <= t * ((1 + s) * (m - fst q) + 2 * b)) by monotone.
+        assert ((s + t * (1 + s)) * (m - fst q) <= tau * (m - fst q)) by monotone. unfold logarithm_log. lra.
       + rewrite sum_map_mult_l, exp_plus.
         replace (exp logarithm_log * exp (shift m logits tau) * (S * exp (- common_shift)))
           with (exp logarithm_log * exp (- common_shift) * (exp (shift m logits tau) * S)) by ring.
-        apply Rmult_le_compat_l; [apply Rmult_le_pos; left; apply exp_pos|exact heavy].
+        apply Rmult_le_compat_l; [monotone|exact heavy].
   Qed.
 
   Theorem sum_of_logarithms : rel moved_sigma total (S * exp (- common_shift)).
   Proof using good max logarithms near tilts hs some.
-    facts. destruct (sum_between M good kappa m_y ys total h j hs) as [sides [hk hd]]. destruct sides_of_logarithms as [below above].
-    destruct shift_nonneg as [mu0 _]. pose proof common_shift_small as small. pose proof (lost_nonneg M good j).
+    facts. destruct (sum_between M good kappa m_y ys total h j hs) as [sides [hk hd]].
+    destruct sides_of_logarithms as [below above]. destruct shift_nonneg as [mu0 _].
+    pose proof common_shift_small as small. pose proof (lost_nonneg M good j).
     assert (same : size ys = n) by (unfold size; now rewrite map_length). rewrite same in sides.
-    apply (rel_of_sides (direct_log M kappa h j) (logarithm_log + shift m logits tau) b (n * lost M j) (S * exp (- common_shift))
-             (weighted_sum m_y ys (fun d => exp (- (t * d)))) (pull (1 - t) m_y (items ys)) total hd); try easy.
+    apply (rel_of_sides (direct_log M kappa h j) (logarithm_log + shift m logits tau) b (n * lost M j)
+      (S * exp (- common_shift)) (weighted_sum m_y ys (fun d => exp (- (t * d)))) (pull (1 - t) m_y (items ys)) total
+      hd); try easy.
     - unfold logarithm_log. lra.
     - apply Rmult_le_pos; [apply size_nonneg|easy].
-    - replace (exp b * (S * exp (- common_shift))) with (S * (exp b * exp (- common_shift))) by ring. rewrite <- exp_plus.
-      apply one_le_product; [easy|]. apply exp_at_least_one. lra.
+    - replace (exp b * (S * exp (- common_shift))) with (S * (exp b * exp (- common_shift))) by ring.
+      rewrite <- exp_plus. apply one_le_product; [easy|]. monotone.
   Qed.
 
   (** ** A coefficient of the computed row *)
@@ -136,15 +137,15 @@ Section ComputedSoftmax.
   Proof using good max logarithms near tilts hs some.
     facts. destruct (sum_between M good kappa m_y ys total h j hs) as [_ [hk hd]]. destruct shift_nonneg as [mu0 _].
     pose proof (lost_nonneg M good j) as hl. assert (s0 : 0 <= moved_sigma_0) by (unfold moved_sigma_0, logarithm_log; lra).
-    assert (n1 : 1 <= n).
-    { apply size_at_least_one. intros empty. destruct max as [inm _]. rewrite empty in inm. easy. }
-    pose proof (exp_at_least_one (2 * moved_sigma_0) ltac:(lra)) as E.
-    assert (small : numerator_loss M j <= lost M j).
+    assert (n1 : 1 <= n). { apply size_at_least_one. intros empty. destruct max as [inm _]. rewrite empty in inm. easy. }
+    pose proof (exp_at_least_one (2 * moved_sigma_0) ltac:(lra)) as E. assert (small : numerator_loss M j <= lost M j).
     { assert (0 <= sum_floor M) by (unfold sound in good; lra). assert (0 <= exp_floor M) by (unfold sound in good; lra).
-      assert (0 <= product_floor M) by (unfold sound in good; lra). unfold numerator_loss, when_rescaled, lost. destruct j; lra. }
+      assert (0 <= product_floor M) by (unfold sound in good; lra). unfold numerator_loss, when_rescaled, lost.
+      destruct j; lra. }
     assert (big : lost M j <= moved_lost).
-    { unfold moved_lost. assert (one : lost M j <= n * lost M j) by (rewrite <- (Rmult_1_l (lost M j)) at 1; apply Rmult_le_compat_r; lra).
-      apply Rle_trans with (n * lost M j * 1); [lra|]. apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|lra]. }
+    { unfold moved_lost.
+      assert (one : lost M j <= n * lost M j) by (rewrite <- (Rmult_1_l (lost M j)) at 1; apply Rmult_le_compat_r; lra).
+      apply Rle_trans with (n * lost M j * 1); [lra|]. monotone. }
     pose proof (ln_below_tangent (1 - moved_lost) ltac:(lra)). unfold moved_sigma.
     pose proof (exp_above_tangent (moved_sigma_0 - ln (1 - moved_lost))). lra.
   Qed.
@@ -199,11 +200,12 @@ Section ComputedSoftmax.
 
   Lemma moved_floor_reaches : 0 <= moved_floor /\ exp (moved_log - (1 - tau) * K) <= moved_floor.
   Proof using good smallest.
-    clear some hs. assert (hm : 0 <= product_floor M) by (unfold sound in good; lra). assert (hx : 0 <= exp_floor M) by (unfold sound in good; lra).
+    clear some hs. assert (hm : 0 <= product_floor M) by (unfold sound in good; lra).
+    assert (hx : 0 <= exp_floor M) by (unfold sound in good; lra).
     unfold moved_floor, numerator_loss, when_rescaled, division_losses. pose proof (exp_pos moved_log).
     set (l := exp_floor M + match j with 0%nat => 0 | Datatypes.S _ => exp_floor M + product_floor M end + 2 * product_floor M).
-    assert (low : exp_floor M + product_floor M <= l) by (unfold l; destruct j; lra).
-    split; [apply Rmult_le_pos; lra|]. unfold Rminus at 1. rewrite exp_plus, Rmult_comm. apply Rmult_le_compat_r; lra.
+    assert (low : exp_floor M + product_floor M <= l) by (unfold l; destruct j; lra). split; [monotone|]. unfold Rminus at 1.
+    rewrite exp_plus, Rmult_comm. monotone.
   Qed.
 
   Lemma moved_log_nonneg : 0 <= moved_log.
@@ -244,6 +246,6 @@ Proof.
   assert (above : 1 + roundoff M <= / (1 - roundoff M)).
   { apply Rmult_le_reg_r with (1 - roundoff M); [lra|]. rewrite Rinv_l by lra. nra. }
   assert (1 + s <= (1 + t) * (1 + roundoff M)) by (unfold s; nra).
-  assert ((1 + s) * (1 + t) <= (1 + t) * (1 + roundoff M) * (1 + t)) by (apply Rmult_le_compat_r; lra).
-  assert ((1 + t) * (1 + t) * (1 + roundoff M) <= (1 + t) * (1 + t) * / (1 - roundoff M)) by (apply Rmult_le_compat_l; nra). lra.
+  assert ((1 + s) * (1 + t) <= (1 + t) * (1 + roundoff M) * (1 + t)) by monotone.
+  assert ((1 + t) * (1 + t) * (1 + roundoff M) <= (1 + t) * (1 + t) * / (1 - roundoff M)) by monotone. lra.
 Qed.

@@ -23,8 +23,7 @@ Proof.
   pose proof (exp_pos (- (k * d))) as pos.
   assert (same : exp (k * d - k * K) * exp (- (k * d)) = exp (- (k * K))) by (rewrite <- exp_plus; f_equal; ring).
   apply Rmult_le_reg_l with k; [easy|]. rewrite <- !Rmult_assoc.
-  apply Rle_trans with (k * K * exp (k * d - k * K) * exp (- (k * d))); [apply Rmult_le_compat_r; lra|].
-  rewrite Rmult_assoc, same. lra.
+  apply Rle_trans with (k * K * exp (k * d - k * K) * exp (- (k * d))); [monotone|]. rewrite Rmult_assoc, same. lra.
 Qed.
 
 Section LogSoftmax.
@@ -66,24 +65,20 @@ Section LogSoftmax.
   Proof using max tilts loses reaches.
     intros inx bw be eq zero far small. exists w, e. split; [exact bw|]. split; [exact be|]. split; [|exact eq].
     pose proof (deviation_nonneg m logits max x inx) as hd. pose proof (Rabs_pos e). set (d := m - x) in *.
-    destruct (Rle_dec d K) as [near|beyond]; [apply Rmult_le_compat; lra|]. apply Rnot_le_lt in beyond.
+    destruct (Rle_dec d K) as [near|beyond]; [monotone|]. apply Rnot_le_lt in beyond.
     pose proof (S_at_least_one m logits max) as S1.
-    assert (own : e = - (p x * exp w)) by (pose proof (zero beyond); lra).
-    assert (inv : 0 < / S <= 1).
-    { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
-    assert (below : Rabs e <= exp C * exp (- ((1 - t) * d))).
+    assert (own : e = - (p x * exp w)) by (pose proof (zero beyond); lra). assert (inv : 0 < / S <= 1).
+    { split; [monotone|]. rewrite <- Rinv_1. monotone. } assert (below : Rabs e <= exp C * exp (- ((1 - t) * d))).
     { rewrite own, Rabs_Ropp, (coefficient_from_weight m logits max). replace (x - m) with (- d) by (unfold d; ring).
       apply abs_between in bw. unfold Rdiv.
       assert (exp (- d) * exp w <= exp C * exp (- ((1 - t) * d))) by (rewrite <- !exp_plus; apply exp_le; lra).
       pose proof (Rmult_lt_0_compat _ _ (exp_pos (- d)) (exp_pos w)).
       replace (exp (- d) * / S * exp w) with (exp (- d) * exp w * / S) by ring.
-      rewrite Rabs_right by (apply Rle_ge, Rmult_le_pos; lra).
-      rewrite <- (Rmult_1_r (exp C * _)). apply Rmult_le_compat; lra. }
+      rewrite Rabs_right by (apply Rle_ge, Rmult_le_pos; lra). rewrite <- (Rmult_1_r (exp C * _)). monotone. }
     pose proof (power_outgrows (1 - t) K d ltac:(lra) far ltac:(lra)) as outgrown. pose proof (exp_pos C).
-    apply Rle_trans with (exp C * exp (- ((1 - t) * d)) * d); [now apply Rmult_le_compat_r|].
+    apply Rle_trans with (exp C * exp (- ((1 - t) * d)) * d); [monotone|].
     apply Rle_trans with (exp C * (K * exp (- ((1 - t) * K)))).
-    - replace (exp C * exp (- ((1 - t) * d)) * d) with (exp C * (d * exp (- ((1 - t) * d)))) by ring.
-      apply Rmult_le_compat_l; lra.
+    - replace (exp C * exp (- ((1 - t) * d)) * d) with (exp C * (d * exp (- ((1 - t) * d)))) by ring. monotone.
     - replace (exp C * (K * exp (- ((1 - t) * K)))) with (exp (C - (1 - t) * K) * K)
         by (unfold Rminus at 1; rewrite exp_plus; ring).
       apply Rmult_le_compat_r; [exact reaches|exact small].
@@ -96,28 +91,26 @@ Section LogSoftmax.
     intros inx [p_hat [y [[w [e [bw [be [far ->]]]]] [hy [v [e2 [bv [be2 ->]]]]]]]]. facts.
     pose proof (deviation_nonneg m logits max x inx) as hd. pose proof (ln_of_coefficient x) as own.
     pose proof (coefficient_positive m logits max x) as pos. set (d := m - x) in *. set (l := own_size d) in *.
-    assert (l0 : 0 <= l) by (unfold l, own_size; lra). assert (sd : 0 <= s * d) by (apply Rmult_le_pos; lra).
-    rewrite own in hy |- *.
+    assert (l0 : 0 <= l) by (unfold l, own_size; lra). assert (sd : 0 <= s * d) by monotone. rewrite own in hy |- *.
     assert (size : Rabs y <= l + b + s * d).
-    { replace y with (- l + (y - - l)) by ring. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp, (Rabs_right l); lra. }
+    { replace y with (- l + (y - - l)) by ring. triangle. rewrite Rabs_Ropp, (Rabs_right l); lra. }
     replace ((p x * exp w + e) * y * exp v + e2 - p x * - l)
       with (p x * (exp (w + v) * (y - - l) + (exp (w + v) - 1) * - l) + (e * y * exp v + e2)) by (rewrite exp_plus; ring).
-    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat.
+    triangle. apply Rplus_le_compat.
     - rewrite Rabs_mult, (Rabs_right (p x)) by lra. apply Rmult_le_compat_l; [lra|].
-      assert (wv : Rabs (w + v) <= C + lambda + t * d) by (eapply Rle_trans; [apply Rabs_triang|lra]).
-      pose proof (expm1_abs _ _ wv) as grown_by. apply abs_between in wv. pose proof (exp_le (w + v) (C + lambda + t * d) ltac:(lra)) as le.
-      eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp (w + v))), Rabs_Ropp, (Rabs_right l) by (try lra; left; apply exp_pos).
+      assert (wv : Rabs (w + v) <= C + lambda + t * d) by monotone. pose proof (expm1_abs _ _ wv) as grown_by.
+      apply abs_between in wv. pose proof (exp_le (w + v) (C + lambda + t * d) ltac:(lra)) as le. triangle.
+      rewrite !Rabs_mult, (Rabs_right (exp (w + v))), Rabs_Ropp, (Rabs_right l) by (try lra; left; apply exp_pos).
       pose proof (exp_pos (w + v)). pose proof (Rabs_pos (y - - l)).
-      assert (exp (w + v) * Rabs (y - - l) <= exp (C + lambda + t * d) * (b + s * d)) by (apply Rmult_le_compat; lra).
-      assert (Rabs (exp (w + v) - 1) * l <= (exp (C + lambda + t * d) - 1) * l) by (now apply Rmult_le_compat_r).
-      unfold logarithm_bound. fold l. lra.
-    - eapply Rle_trans; [apply Rabs_triang|]. unfold logarithm_loss. apply Rplus_le_compat; [|exact be2].
-      apply abs_between in bv. rewrite !Rabs_mult, (Rabs_right (exp v)) by (left; apply exp_pos).
-      apply Rmult_le_compat; [apply Rmult_le_pos; apply Rabs_pos|left; apply exp_pos| |apply exp_le; lra].
-      pose proof (Rabs_pos e). apply Rle_trans with (Rabs e * (l + b + s * d)); [now apply Rmult_le_compat_l|].
+      assert (exp (w + v) * Rabs (y - - l) <= exp (C + lambda + t * d) * (b + s * d)) by monotone.
+      assert (Rabs (exp (w + v) - 1) * l <= (exp (C + lambda + t * d) - 1) * l) by monotone. unfold logarithm_bound. fold l.
+      lra.
+    - triangle. unfold logarithm_loss. apply Rplus_le_compat; [|exact be2]. apply abs_between in bv.
+      rewrite !Rabs_mult, (Rabs_right (exp v)) by (left; apply exp_pos). apply Rmult_le_compat; [monotone|monotone| |monotone].
+      pose proof (Rabs_pos e). apply Rle_trans with (Rabs e * (l + b + s * d)); [monotone|].
       replace (Rabs e * (l + b + s * d)) with (Rabs e * d * (1 + s) + Rabs e * (ln S + b)) by (unfold l, own_size; ring).
-      assert (Rabs e * d * (1 + s) <= f * K * (1 + s)) by (apply Rmult_le_compat_r; lra).
-      assert (Rabs e * (ln S + b) <= f * (ln S + b)) by (apply Rmult_le_compat_r; lra). lra.
+      assert (Rabs e * d * (1 + s) <= f * K * (1 + s)) by monotone. assert (Rabs e * (ln S + b) <= f * (ln S + b)) by monotone.
+      lra.
   Qed.
 
   Definition logarithms_total (h : nat) : R := C + INR h * lambda + lambda.
@@ -136,22 +129,25 @@ Section LogSoftmax.
     pose proof (tilted_mean m logits max t ltac:(lra)) as mean. pose proof (tilted_mass m logits max t ltac:(lra)) as mass.
     set (U := tilted m logits t (fun d => d)) in *. set (V := tilted m logits t (fun _ => 1)) in *.
     assert (left_side : exp (INR h * lambda) * weighted_sum m logits logarithm_bound = A * ((1 + s) * U + (ln S + b) * V)).
-    { unfold U, V, tilted. rewrite <- !weighted_sum_mult, <- weighted_sum_plus, <- !weighted_sum_mult. apply weighted_sum_ext. intros x _.
-      unfold logarithm_bound, own_size, A, logarithms_total. rewrite !exp_plus. ring. }
+    { unfold U, V, tilted. rewrite <- !weighted_sum_mult, <- weighted_sum_plus, <- !weighted_sum_mult. apply weighted_sum_ext.
+      intros x _. unfold logarithm_bound, own_size, A, logarithms_total. rewrite !exp_plus. ring. }
     assert (right_side : weighted_sum m logits own_size = entropy logits * S).
-    { rewrite (entropy_from_statistics m logits max), Rmult_plus_distr_r, <- (deviation_sum_mean m logits max). unfold deviation_sum, own_size.
-      replace (ln S * S) with (weighted_sum m logits (fun _ => ln S)) by (unfold weight_sum; rewrite <- weighted_sum_mult; apply weighted_sum_ext; intros; ring).
+    { rewrite (entropy_from_statistics m logits max), Rmult_plus_distr_r, <- (deviation_sum_mean m logits max).
+      unfold deviation_sum, own_size.
+      replace (ln S * S) with (weighted_sum m logits (fun _ => ln S))
+        by (unfold weight_sum; rewrite <- weighted_sum_mult; apply weighted_sum_ext; intros; ring).
       rewrite <- weighted_sum_plus. apply weighted_sum_ext. intros. ring. }
     assert (pair : (1 + s) * U + (ln S + b) * V <= ((1 + s) * (Dbar + excess) + (ln S + b) * exp mu) * S).
-    { replace (((1 + s) * (Dbar + excess) + (ln S + b) * exp mu) * S) with ((1 + s) * ((Dbar + excess) * S) + (ln S + b) * (exp mu * S)) by ring.
-      apply Rplus_le_compat; apply Rmult_le_compat_l; lra. }
+    { replace (((1 + s) * (Dbar + excess) + (ln S + b) * exp mu) * S)
+        with ((1 + s) * ((Dbar + excess) * S) + (ln S + b) * (exp mu * S)) by ring.
+      monotone. }
     apply Rmult_le_reg_r with S; [lra|].
     replace ((exp (INR h * lambda) * (weighted_sum m logits logarithm_bound / S) - weighted_sum m logits own_size / S) * S)
       with (exp (INR h * lambda) * weighted_sum m logits logarithm_bound - weighted_sum m logits own_size) by (field; lra).
     rewrite left_side, right_side.
-    assert (A * ((1 + s) * U + (ln S + b) * V) <= A * (((1 + s) * (Dbar + excess) + (ln S + b) * exp mu) * S)) by (apply Rmult_le_compat_l; lra).
-    apply Rle_trans with (A * (((1 + s) * (Dbar + excess) + (ln S + b) * exp mu) * S) - entropy logits * S); [lra|].
-    right. unfold logarithms_rounding. fold A. rewrite (entropy_from_statistics m logits max). ring.
+    assert (A * ((1 + s) * U + (ln S + b) * V) <= A * (((1 + s) * (Dbar + excess) + (ln S + b) * exp mu) * S)) by monotone.
+    apply Rle_trans with (A * (((1 + s) * (Dbar + excess) + (ln S + b) * exp mu) * S) - entropy logits * S); [lra|]. right.
+    unfold logarithms_rounding. fold A. rewrite (entropy_from_statistics m logits max). ring.
   Qed.
 
   Theorem b6d_log_softmax zs y h :
@@ -166,18 +162,19 @@ Section LogSoftmax.
     pose proof (perturbed_sum M good 0 0 zs _ _ y h (Rle_refl 0) (Rle_refl 0)
                   (near logits zs (proj2 (Forall_forall _ _) (fun x inx => inx)) terms) tree) as bound.
     assert (same : - y - entropy logits = - (y - sum (map (fun x => p x * ln (p x)) logits))).
-    { unfold entropy, softmax. rewrite map_map. ring. }
-    rewrite same, Rabs_Ropp. eapply Rle_trans; [exact bound|]. pose proof (logarithms_within h) as within.
-    unfold perturbed_rounding, added_loss. rewrite Rplus_0_l, sum_map_plus, sum_map_const.
+    { unfold entropy, softmax. rewrite map_map. ring. } rewrite same, Rabs_Ropp. eapply Rle_trans; [exact bound|].
+    pose proof (logarithms_within h) as within. unfold perturbed_rounding, added_loss.
+    rewrite Rplus_0_l, sum_map_plus, sum_map_const.
     assert (many : size (map (fun x => p x * ln (p x)) logits) = size logits) by (unfold size; now rewrite map_length).
     assert (sizes : magnitude (map (fun x => p x * ln (p x)) logits) = sum (map (fun x => p x * own_size (m - x)) logits)).
     { unfold magnitude. rewrite map_map. apply sum_map_ext. intros x inx. pose proof (coefficient_positive m logits max x).
       pose proof (deviation_nonneg m logits max x inx).
       rewrite Rabs_mult, ln_of_coefficient, Rabs_Ropp, !Rabs_right; unfold own_size; lra. }
-    assert (together : sum (map (fun x => p x * own_size (m - x)) logits) + sum (map own logits) = sum (map (fun x => p x * logarithm_bound (m - x)) logits)).
-    { rewrite <- sum_map_plus. apply sum_map_ext. intros. unfold own. ring. }
-    rewrite many, sizes. rewrite <- together in within. unfold logarithms_lost. pose proof (exp_pos (INR h * lambda)).
-    assert (0 <= exp (INR h * lambda) * sum_floor M) by (apply Rmult_le_pos; lra). lra.
+    assert (together : sum (map (fun x => p x * own_size (m - x)) logits) + sum (map own logits)
+      = sum (map (fun x => p x * logarithm_bound (m - x)) logits)).
+    { rewrite <- sum_map_plus. apply sum_map_ext. intros. unfold own. ring. } rewrite many, sizes.
+    rewrite <- together in within. unfold logarithms_lost. pose proof (exp_pos (INR h * lambda)).
+    assert (0 <= exp (INR h * lambda) * sum_floor M) by monotone. lra.
   Qed.
 End LogSoftmax.
 
@@ -203,11 +200,13 @@ Section OfElements.
 
   Lemma element_floor_reaches : 0 <= f /\ exp (C - (1 - slope M) * K) <= f.
   Proof using good hs some smallest.
-    assert (hm : 0 <= product_floor M) by (unfold sound in good; lra). assert (hx : 0 <= exp_floor M) by (unfold sound in good; lra).
-    unfold element_floor, numerator_loss, when_rescaled, division_losses. cbn [output_floor kept_format]. pose proof (exp_pos C).
+    assert (hm : 0 <= product_floor M) by (unfold sound in good; lra).
+    assert (hx : 0 <= exp_floor M) by (unfold sound in good; lra).
+    unfold element_floor, numerator_loss, when_rescaled, division_losses. cbn [output_floor kept_format].
+    pose proof (exp_pos C).
     set (l := exp_floor M + match j with 0%nat => 0 | S _ => exp_floor M + product_floor M end + 2 * product_floor M).
-    assert (low : exp_floor M + product_floor M <= l) by (unfold l; destruct j; lra).
-    rewrite Rplus_0_r. split; [apply Rmult_le_pos; lra|]. unfold Rminus at 1. rewrite exp_plus, Rmult_comm. apply Rmult_le_compat_r; lra.
+    assert (low : exp_floor M + product_floor M <= l) by (unfold l; destruct j; lra). rewrite Rplus_0_r.
+    split; [monotone|]. unfold Rminus at 1. rewrite exp_plus, Rmult_comm. monotone.
   Qed.
 
   Lemma element_is_logarithm_term x z :
@@ -248,9 +247,9 @@ Section OfLogarithms.
     far_coefficient m logits (b + exp_unit M) s (exp_floor M) K x (exp (y + v) + e).
   Proof using max.
     intros hy bv be K far. exists (y + v - ln (p x)), e. split; [|split; [exact be|split; [exact far|]]].
-    - replace (y + v - ln (p x)) with ((y - ln (p x)) + v) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra.
-    - pose proof (coefficient_positive m logits max x) as pos. f_equal.
-      rewrite <- (exp_ln (p x)) at 1 by exact pos. rewrite <- exp_plus. f_equal. ring.
+    - replace (y + v - ln (p x)) with ((y - ln (p x)) + v) by ring. triangle. lra.
+    - pose proof (coefficient_positive m logits max x) as pos. f_equal. rewrite <- (exp_ln (p x)) at 1 by exact pos.
+      rewrite <- exp_plus. f_equal. ring.
   Qed.
 
   Theorem softmax_of_logarithms (g : R -> R) x :

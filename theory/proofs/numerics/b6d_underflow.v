@@ -35,15 +35,15 @@ Lemma error_in_parts k f L d :
 Proof.
   intros hk hf bound. destruct (Req_dec L 0) as [->|some].
   - exists 0, d. rewrite !Rabs_R0 in *. repeat split; lra.
-  - assert (pos : 0 < Rabs L) by now apply Rabs_pos_lt. assert (kL : 0 <= k * Rabs L) by (apply Rmult_le_pos; lra).
+  - assert (pos : 0 < Rabs L) by now apply Rabs_pos_lt. assert (kL : 0 <= k * Rabs L) by monotone.
     assert (split : exists c, Rabs c <= k * Rabs L /\ Rabs (d - c) <= f).
     { apply abs_between in bound. destruct (Rle_dec d (k * Rabs L)) as [|]; [destruct (Rle_dec (- (k * Rabs L)) d) as [|]|].
       - exists d. split; apply Rabs_le; lra.
       - exists (- (k * Rabs L)). split; apply Rabs_le; lra.
       - exists (k * Rabs L). split; apply Rabs_le; lra. }
-    destruct split as [c [bc rest]]. exists (c / L), (d - c). split; [|split; [easy|field; easy]].
-    unfold Rdiv. rewrite Rabs_mult, Rabs_inv. apply Rmult_le_reg_r with (Rabs L); [easy|].
-    rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra. exact bc.
+    destruct split as [c [bc rest]]. exists (c / L), (d - c). split; [|split; [easy|field; easy]]. unfold Rdiv.
+    rewrite Rabs_mult, Rabs_inv. apply Rmult_le_reg_r with (Rabs L); [easy|]. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
+    exact bc.
 Qed.
 
 (** By the signs, what e takes of the factor and of the logarithm is never added. *)
@@ -51,22 +51,21 @@ Theorem moved_logarithm a b e r X B lambda :
   0 < a <= b -> 0 < b + e -> Rabs r <= lambda -> ln b <= B -> 0 <= B -> 0 <= X -> Rabs (ln ((b + e) * exp r)) <= X ->
   Rabs ((a + e) * ln ((b + e) * exp r) - a * ln (b * exp r)) <= Rabs e * (X + B + lambda + 1).
 Proof.
-  intros [ha hab] hc br hB hB0 hX hq. assert (hb : 0 < b) by lra. pose proof (Rabs_pos r) as hl. apply abs_between in br, hq.
-  assert (lnq : ln ((b + e) * exp r) = ln (b + e) + r) by (rewrite ln_mult, ln_exp; [easy|easy|apply exp_pos]).
+  intros [ha hab] hc br hB hB0 hX hq. assert (hb : 0 < b) by lra. pose proof (Rabs_pos r) as hl.
+  apply abs_between in br, hq.
+  assert (lnq : ln ((b + e) * exp r) = ln (b + e) + r) by (rewrite ln_mult, ln_exp; [easy|easy|monotone]).
   rewrite (ln_mult b), ln_exp by (try apply exp_pos; easy). set (Q := ln ((b + e) * exp r)) in *.
   set (g := ln b - ln (b + e)) in *.
   replace ((a + e) * Q - a * (ln b + r)) with (e * Q - a * g) by (unfold g; rewrite lnq; ring).
   destruct (Rle_dec 0 e) as [up|down].
-  - rewrite (Rabs_right e) by lra.
-    assert (g0 : g <= 0) by (unfold g; pose proof (ln_le b (b + e) hb ltac:(lra)); lra).
+  - rewrite (Rabs_right e) by lra. assert (g0 : g <= 0) by (unfold g; pose proof (ln_le b (b + e) hb ltac:(lra)); lra).
     assert (moved : b * - g <= e).
     { pose proof (ln_below_tangent ((b + e) / b) ltac:(apply Rdiv_lt_0_compat; lra)) as tangent.
       unfold Rdiv in tangent. rewrite ln_mult, ln_Rinv in tangent by (try apply Rinv_0_lt_compat; lra).
       replace ((b + e) * / b - 1) with (e * / b) in tangent by (field; lra).
       apply Rle_trans with (b * (e * / b)); [apply Rmult_le_compat_l; unfold g; lra|right; field; lra]. }
-    assert (a * - g <= b * - g) by (apply Rmult_le_compat_r; lra). assert (0 <= a * - g) by (apply Rmult_le_pos; lra).
-    assert (e * Q <= e * X) by (apply Rmult_le_compat_l; lra). assert (e * - X <= e * Q) by (apply Rmult_le_compat_l; lra).
-    assert (0 <= e * (B + lambda)) by (apply Rmult_le_pos; lra). apply Rabs_le. lra.
+    assert (a * - g <= b * - g) by monotone. assert (0 <= a * - g) by monotone. assert (e * Q <= e * X) by monotone.
+    assert (e * - X <= e * Q) by monotone. assert (0 <= e * (B + lambda)) by monotone. apply Rabs_le. lra.
   - apply Rnot_le_lt in down. rewrite (Rabs_left e) by lra. set (x := - e). assert (hx : 0 < x) by (unfold x; lra).
     assert (g_is : g = ln b - ln (b - x)) by (unfold g, x; do 2 f_equal; ring).
     replace (b + e) with (b - x) in lnq, hc by (unfold x; ring). replace e with (- x) by (unfold x; ring).
@@ -75,11 +74,10 @@ Proof.
     { pose proof (ln_below_tangent (b / (b - x)) ltac:(apply Rdiv_lt_0_compat; lra)) as tangent.
       unfold Rdiv in tangent. rewrite ln_mult, ln_Rinv in tangent by (try apply Rinv_0_lt_compat; lra).
       replace (b * / (b - x) - 1) with (x * / (b - x)) in tangent by (field; lra).
-      apply Rle_trans with ((b - x) * (x * / (b - x))); [apply Rmult_le_compat_l; lra|right; field; lra]. }
-    assert (a * g <= b * g) by (apply Rmult_le_compat_r; lra). assert (0 <= a * g) by (apply Rmult_le_pos; lra).
-    assert (x * - Q <= x * X) by (apply Rmult_le_compat_l; lra).
-    assert (bound : x * (Q + g) <= x * (B + lambda)) by (apply Rmult_le_compat_l; lra).
-    assert (0 <= x * (B + lambda)) by (apply Rmult_le_pos; lra). assert (0 <= x * X) by (apply Rmult_le_pos; lra). apply Rabs_le. lra.
+      apply Rle_trans with ((b - x) * (x * / (b - x))); [monotone|right; field; lra]. }
+    assert (a * g <= b * g) by monotone. assert (0 <= a * g) by monotone. assert (x * - Q <= x * X) by monotone.
+    assert (bound : x * (Q + g) <= x * (B + lambda)) by monotone. assert (0 <= x * (B + lambda)) by monotone.
+    assert (0 <= x * X) by monotone. apply Rabs_le. lra.
 Qed.
 
 (** What is lost of a coefficient of which nothing is left. *)
@@ -87,15 +85,13 @@ Lemma lost_logarithm a b X B f :
   0 < a <= f -> a <= b -> ln b <= B -> 0 <= B -> 0 <= X -> exp (- X) <= f -> Rabs (a * ln b) <= f * (X + B + 1).
 Proof.
   intros [ha haf] hab hB hB0 hX tiny. pose proof (ln_le a b ha hab) as low. apply Rabs_le.
-  assert (up : a * ln b <= a * B) by (apply Rmult_le_compat_l; lra). assert (a * B <= f * B) by (apply Rmult_le_compat_r; lra).
-  assert (0 <= f * B) by (apply Rmult_le_pos; lra). assert (0 <= f * X) by (apply Rmult_le_pos; lra).
-  assert (down : a * ln a <= a * ln b) by (apply Rmult_le_compat_l; lra).
-  assert (lnf : - X <= ln f) by (rewrite <- (ln_exp (- X)); apply ln_le; [apply exp_pos|easy]).
-  pose proof (ln_below_tangent (f / a) ltac:(apply Rdiv_lt_0_compat; lra)) as tangent.
-  unfold Rdiv in tangent. rewrite ln_mult, ln_Rinv in tangent by (try apply Rinv_0_lt_compat; lra).
-  assert (a * (ln f - ln a) <= f - a).
-  { apply Rle_trans with (a * (f * / a - 1)); [apply Rmult_le_compat_l; lra|right; field; lra]. }
-  assert (a * - X <= a * ln f) by (apply Rmult_le_compat_l; lra). assert (a * X <= f * X) by (apply Rmult_le_compat_r; lra). lra.
+  assert (up : a * ln b <= a * B) by monotone. assert (a * B <= f * B) by monotone. assert (0 <= f * B) by monotone.
+  assert (0 <= f * X) by monotone. assert (down : a * ln a <= a * ln b) by monotone.
+  assert (lnf : - X <= ln f) by (rewrite <- (ln_exp (- X)); apply ln_le; [monotone|easy]).
+  pose proof (ln_below_tangent (f / a) ltac:(apply Rdiv_lt_0_compat; lra)) as tangent. unfold Rdiv in tangent.
+  rewrite ln_mult, ln_Rinv in tangent by (try apply Rinv_0_lt_compat; lra). assert (a * (ln f - ln a) <= f - a).
+  { apply Rle_trans with (a * (f * / a - 1)); [monotone|right; field; lra]. } assert (a * - X <= a * ln f) by monotone.
+  assert (a * X <= f * X) by monotone. lra.
 Qed.
 
 Section Underflow.
@@ -127,31 +123,29 @@ Section Underflow.
   (** p e^w <= e^C. *)
   Lemma moved_coefficient_below x w : In x logits -> Rabs w <= C + t * (m - x) -> p x * exp w <= exp C.
   Proof using good max.
-    intros inx bw. facts. pose proof (deviation_nonneg m logits max x inx) as hd. pose proof (S_at_least_one m logits max) as S1.
-    rewrite (coefficient_from_weight m logits max). apply abs_between in bw. unfold Rdiv.
-    assert (inv : 0 < / weight_sum m logits <= 1).
-    { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
-    assert (t * (m - x) <= / 4 * (m - x)) by (now apply Rmult_le_compat_r).
+    intros inx bw. facts. pose proof (deviation_nonneg m logits max x inx) as hd.
+    pose proof (S_at_least_one m logits max) as S1. rewrite (coefficient_from_weight m logits max).
+    apply abs_between in bw. unfold Rdiv. assert (inv : 0 < / weight_sum m logits <= 1).
+    { split; [monotone|]. rewrite <- Rinv_1. monotone. } assert (t * (m - x) <= / 4 * (m - x)) by monotone.
     assert (exp (x - m) * exp w <= exp C) by (rewrite <- exp_plus; apply exp_le; lra).
     pose proof (Rmult_lt_0_compat _ _ (exp_pos (x - m)) (exp_pos w)).
     replace (exp (x - m) * / weight_sum m logits * exp w) with (exp (x - m) * exp w * / weight_sum m logits) by ring.
-    rewrite <- (Rmult_1_r (exp C)). apply Rmult_le_compat; lra.
+    rewrite <- (Rmult_1_r (exp C)). monotone.
   Qed.
 
   Lemma logarithm_below a v : 0 < a <= exp C -> Rabs v <= lambda -> ln (a + eps * exp v) <= C + lambda + eps.
   Proof using good errs small.
-    intros [ha below] bv. facts. apply abs_between in bv. pose proof (exp_pos v).
-    assert (0 <= eps * exp v) by (apply Rmult_le_pos; lra).
+    intros [ha below] bv. facts. apply abs_between in bv. pose proof (exp_pos v). assert (0 <= eps * exp v) by monotone.
     assert (up : a + eps * exp v <= exp (C + lambda) * (1 + eps)).
-    { assert (exp C <= exp (C + lambda)) by (apply exp_le; lra). assert (exp v <= exp (C + lambda)) by (apply exp_le; lra).
-      assert (eps * exp v <= eps * exp (C + lambda)) by (apply Rmult_le_compat_l; lra). lra. }
-    pose proof (ln_le (a + eps * exp v) _ ltac:(lra) up) as le. rewrite ln_mult, ln_exp in le by (try apply exp_pos; lra).
-    pose proof (ln_below_tangent (1 + eps) ltac:(lra)). lra.
+    { assert (exp C <= exp (C + lambda)) by monotone. assert (exp v <= exp (C + lambda)) by monotone.
+      assert (eps * exp v <= eps * exp (C + lambda)) by monotone. lra. }
+    pose proof (ln_le (a + eps * exp v) _ ltac:(lra) up) as le.
+    rewrite ln_mult, ln_exp in le by (try apply exp_pos; lra). pose proof (ln_below_tangent (1 + eps) ltac:(lra)). lra.
   Qed.
 
   Lemma term_loss_nonneg : 0 <= f * logarithm_size * (1 + El) /\ 0 <= (exp C + f) * wm.
   Proof using good errs loses sizes small.
-    facts. pose proof (exp_pos C). split; [|apply Rmult_le_pos; lra].
+    facts. pose proof (exp_pos C). split; [|monotone].
     apply Rmult_le_pos; [apply Rmult_le_pos; unfold logarithm_size; lra|lra].
   Qed.
 
@@ -161,11 +155,12 @@ Section Underflow.
     coefficient_term (without_underflow M) m logits C eps x
       (p x * exp w * (ln ((p x * exp w + eps * exp v) * exp r) * (1 + rho)) * exp s).
   Proof using.
-    intros inx bw bv br brho bs. exists w, v, ((p x * exp w + eps * exp v) * exp r), (ln ((p x * exp w + eps * exp v) * exp r) * (1 + rho)).
+    intros inx bw bv br brho bs.
+    exists w, v, ((p x * exp w + eps * exp v) * exp r), (ln ((p x * exp w + eps * exp v) * exp r) * (1 + rho)).
     split; [exact bw|]. split; [exact bv|]. split; [|split].
     - exists r, 0. cbn. rewrite Rabs_R0. repeat split; try lra. exact br.
     - unfold computed_log. cbn. set (L := ln _). replace (L * (1 + rho) - L) with (rho * L) by ring.
-      rewrite Rabs_mult, Rplus_0_r. apply Rmult_le_compat_r; [apply Rabs_pos|exact brho].
+      rewrite Rabs_mult, Rplus_0_r. apply Rmult_le_compat_r; [monotone|exact brho].
     - exists s, 0. cbn. rewrite Rabs_R0. repeat split; try lra. exact bs.
   Qed.
 
@@ -182,25 +177,24 @@ Section Underflow.
     In x logits -> Rabs w <= C + t * (m - x) -> Rabs e <= f -> p x * exp w + e = 0 ->
     exists z', coefficient_term (without_underflow M) m logits C eps x z' /\ Rabs (0 - z') <= term_loss.
   Proof using good max errs loses sizes smallest small.
-    intros inx bw be nothing. facts. pose proof term_loss_nonneg as [loss0 loss1]. pose proof (exp_at_least_one lambda hl) as el.
+    intros inx bw be nothing. facts. pose proof term_loss_nonneg as [loss0 loss1].
+    pose proof (exp_at_least_one lambda hl) as el.
     assert (pos : 0 < p x * exp w) by (apply Rmult_lt_0_compat; [now apply (coefficient_positive m logits max)|apply exp_pos]).
     pose proof (moved_coefficient_below x w inx bw) as below. set (a := p x * exp w) in *.
-    assert (z0 : Rabs 0 <= lambda) by (now rewrite Rabs_R0).
-    exists (a * (ln ((a + eps * exp 0) * exp 0) * (1 + 0)) * exp 0).
+    assert (z0 : Rabs 0 <= lambda) by (now rewrite Rabs_R0). exists (a * (ln ((a + eps * exp 0) * exp 0) * (1 + 0)) * exp 0).
     split; [apply (term_without_underflow x w 0 0 0 0); try easy; now rewrite Rabs_R0|].
-    assert (af : a <= f) by (apply abs_between in be; lra).
-    assert (tiny : exp (- X) <= f) by (destruct smallest as [->|]; [lra|easy]).
-    assert (0 <= eps * exp 0) by (apply Rmult_le_pos; [easy|left; apply exp_pos]).
-    pose proof (logarithm_below a 0 ltac:(lra) z0) as lnb.
-    pose proof (lost_logarithm a (a + eps * exp 0) X (C + lambda + eps) f ltac:(lra) ltac:(lra) lnb ltac:(lra) sizes tiny) as lost.
+    assert (af : a <= f) by (apply abs_between in be; lra). assert (tiny : exp (- X) <= f) by monotone.
+    assert (0 <= eps * exp 0) by monotone. pose proof (logarithm_below a 0 ltac:(lra) z0) as lnb.
+    pose proof (lost_logarithm a (a + eps * exp 0) X (C + lambda + eps) f ltac:(lra) ltac:(lra) lnb ltac:(lra) sizes tiny) as
+      lost.
     set (b := a + eps * exp 0) in *.
-    replace (0 - a * (ln (b * exp 0) * (1 + 0)) * exp 0) with (- (a * ln b)) by (rewrite exp_0, (Rmult_1_r b); ring). rewrite Rabs_Ropp.
+    replace (0 - a * (ln (b * exp 0) * (1 + 0)) * exp 0) with (- (a * ln b)) by (rewrite exp_0, (Rmult_1_r b); ring).
+    rewrite Rabs_Ropp.
     assert (f * (X + (C + lambda + eps) + 1) <= f * logarithm_size) by (apply Rmult_le_compat_l; unfold logarithm_size; lra).
     assert (f * logarithm_size <= f * logarithm_size * (1 + El)).
     { apply grown; [|lra]. apply Rmult_le_pos; unfold logarithm_size; lra. }
     assert (f * logarithm_size * (1 + El) <= (f * logarithm_size * (1 + El) + (exp C + f) * wm) * exp lambda).
-    { eapply Rle_trans; [|apply grown; lra]. lra. }
-    unfold term_loss. lra.
+    { eapply Rle_trans; [|apply grown; lra]. lra. } unfold term_loss. lra.
   Qed.
 
   (** By how much a term that loses something lies from the one that does not. *)
@@ -209,35 +203,34 @@ Section Underflow.
   Proof using good max errs loses sizes smallest small.
     intros inx [w [e [bw [be product]]]]. facts. pose proof term_loss_nonneg as [loss0 loss1].
     pose proof (exp_at_least_one lambda hl) as el.
-    assert (pos : 0 < p x * exp w) by (apply Rmult_lt_0_compat; [now apply (coefficient_positive m logits max)|apply exp_pos]).
+    assert (pos : 0 < p x * exp w)
+      by (apply Rmult_lt_0_compat; [now apply (coefficient_positive m logits max)|apply exp_pos]).
     pose proof (moved_coefficient_below x w inx bw) as below. set (a := p x * exp w) in *.
-    destruct product as [[nothing ->]|[v [r [q [y [bv [br [hq [q0 [qX [hy [s [e2 [bs [be2 ->]]]]]]]]]]]]]]]; [now apply (nothing_left x w e)|].
+    destruct product as [[nothing ->]|[v [r [q [y [bv [br [hq [q0 [qX [hy [s [e2 [bs [be2 ->]]]]]]]]]]]]]]];
+      [now apply (nothing_left x w e)|].
     destruct (error_in_parts El wm (ln q) (y - ln q) hE hm hy) as [rho [sigma [brho [bsigma hy']]]].
     exists (a * (ln ((a + eps * exp v) * exp r) * (1 + rho)) * exp s).
-    split; [now apply (term_without_underflow x w v r rho s)|].
-    assert (pe : 0 <= eps * exp v) by (apply Rmult_le_pos; [easy|left; apply exp_pos]).
-    replace (a + e + eps * exp v) with (a + eps * exp v + e) in hq by ring.
-    assert (bpos : 0 < a + eps * exp v + e).
+    split; [now apply (term_without_underflow x w v r rho s)|]. assert (pe : 0 <= eps * exp v) by monotone.
+    replace (a + e + eps * exp v) with (a + eps * exp v + e) in hq by ring. assert (bpos : 0 < a + eps * exp v + e).
     { pose proof (exp_pos r). destruct (Rle_dec (a + eps * exp v + e) 0); [|lra].
-      assert ((a + eps * exp v + e) * exp r <= 0 * exp r) by (apply Rmult_le_compat_r; lra). lra. }
+      assert ((a + eps * exp v + e) * exp r <= 0 * exp r) by monotone. lra. }
     pose proof (logarithm_below a v ltac:(lra) bv) as lnb. rewrite hq in qX.
-    pose proof (moved_logarithm a (a + eps * exp v) e r X (C + lambda + eps) lambda ltac:(lra) bpos br lnb ltac:(lra) sizes qX) as moved.
+    pose proof (moved_logarithm a (a + eps * exp v) e r X (C + lambda + eps) lambda ltac:(lra) bpos br lnb ltac:(lra)
+      sizes qX) as moved.
     rewrite <- hq in moved. set (q' := (a + eps * exp v) * exp r) in *.
     replace y with (ln q * (1 + rho) + sigma) by lra.
     replace ((a + e) * (ln q * (1 + rho) + sigma) * exp s + e2 - a * (ln q' * (1 + rho)) * exp s)
       with ((((a + e) * ln q - a * ln q') * (1 + rho) + (a + e) * sigma) * exp s + e2) by ring.
     set (d := (a + e) * ln q - a * ln q') in *. apply abs_between in bs, brho.
-    assert (es : exp s <= exp lambda) by (apply exp_le; lra).
+    assert (es : exp s <= exp lambda) by monotone.
     assert (part : Rabs (d * (1 + rho)) <= f * logarithm_size * (1 + El)).
     { rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; [|apply Rabs_le; lra].
       eapply Rle_trans; [exact moved|]. apply Rmult_le_compat_r; [unfold logarithm_size|]; lra. }
     assert (other : Rabs ((a + e) * sigma) <= (exp C + f) * wm).
-    { rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; [|easy].
-      eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right a) by lra. lra. }
-    eapply Rle_trans; [apply Rabs_triang|]. unfold term_loss. apply Rplus_le_compat; [|easy].
-    rewrite Rabs_mult, (Rabs_right (exp s)) by (left; apply exp_pos).
-    apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos| |easy].
-    eapply Rle_trans; [apply Rabs_triang|]. lra.
+    { rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; [|easy]. triangle. rewrite (Rabs_right a) by lra.
+      lra. }
+    triangle. unfold term_loss. apply Rplus_le_compat; [|easy].
+    rewrite Rabs_mult, (Rabs_right (exp s)) by (left; apply exp_pos). monotone.
   Qed.
 
   Theorem lost_term_near x z :
@@ -247,8 +240,7 @@ Section Underflow.
   Proof using good max errs loses sizes smallest small.
     intros inx term. destruct (lost_term_moves x z inx term) as [z' [whole moved]].
     pose proof (near_term_without_underflow x z' inx whole).
-    replace (z - p x * ln (p x + eps)) with ((z - z') + (z' - p x * ln (p x + eps))) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. lra.
+    replace (z - p x * ln (p x + eps)) with ((z - z') + (z' - p x * ln (p x + eps))) by ring. triangle. lra.
   Qed.
 
   Definition coefficients_lost (h : nat) : R := exp (INR h * lambda) * (size logits * (term_loss + sum_floor M)).
@@ -269,15 +261,15 @@ Section Underflow.
   Proof using good max errs loses sizes smallest small.
     intros terms tree. facts. assert (hwa : 0 <= sum_floor M) by (unfold sound in good; lra).
     assert (inside : Forall (fun x => In x logits) logits) by (apply Forall_forall; easy).
-    pose proof (perturbed_sum M good 0 0 zs _ _ y h (Rle_refl 0) (Rle_refl 0) (lost_terms_perturbed logits zs inside terms) tree) as near.
+    pose proof (perturbed_sum M good 0 0 zs _ _ y h (Rle_refl 0) (Rle_refl 0) (lost_terms_perturbed logits zs inside terms)
+      tree) as near.
     assert (same : - y - entropy_with eps logits = - (y - sum (map (fun x => p x * ln (p x + eps)) logits))).
-    { unfold entropy_with, softmax. rewrite map_map. ring. }
-    rewrite same, Rabs_Ropp. eapply Rle_trans; [exact near|].
-    pose proof (terms_within M good m logits C eps max errs small h) as within.
-    unfold perturbed_rounding, added_loss. rewrite Rplus_0_l, sum_map_plus.
+    { unfold entropy_with, softmax. rewrite map_map. ring. } rewrite same, Rabs_Ropp. eapply Rle_trans; [exact near|].
+    pose proof (terms_within M good m logits C eps max errs small h) as within. unfold perturbed_rounding, added_loss.
+    rewrite Rplus_0_l, sum_map_plus.
     assert (many : size (map (fun x => p x * ln (p x + eps)) logits) = size logits) by (unfold size; now rewrite map_length).
     rewrite many, sum_map_const. unfold coefficients_lost. pose proof (exp_pos (INR h * lambda)).
-    assert (0 <= exp (INR h * lambda) * sum_floor M) by (apply Rmult_le_pos; lra). lra.
+    assert (0 <= exp (INR h * lambda) * sum_floor M) by monotone. lra.
   Qed.
 End Underflow.
 
@@ -291,25 +283,28 @@ Theorem epsilon_gap_by_jensen m logits eps :
 Proof.
   intros max small. pose proof (coefficient_positive m logits max) as positive. set (p := coefficient logits) in *.
   assert (n1 : 1 <= size logits) by (apply size_at_least_one, in_not_nil with m, max). set (n := size logits) in *.
-  assert (en : 0 <= eps * n) by (apply Rmult_le_pos; lra). set (c := 1 + eps * n). assert (c1 : 1 <= c) by (unfold c; lra).
+  assert (en : 0 <= eps * n) by monotone. set (c := 1 + eps * n). assert (c1 : 1 <= c) by (unfold c; lra).
   assert (gap : entropy logits - entropy_with eps logits = sum (map (fun x => p x * (ln (p x + eps) - ln (p x))) logits)).
   { unfold entropy, entropy_with, softmax. rewrite !map_map. fold p.
-    rewrite (sum_map_ext (fun x => p x * (ln (p x + eps) - ln (p x))) (fun x => p x * ln (p x + eps) - p x * ln (p x))) by (intros; ring).
+    rewrite (sum_map_ext (fun x => p x * (ln (p x + eps) - ln (p x))) (fun x => p x * ln (p x + eps) - p x * ln (p x)))
+      by (intros; ring).
     rewrite sum_map_minus. ring. }
   assert (one : sum (map p logits) = 1).
-  { pose proof (S_at_least_one m logits max) as S1. pose proof (sum_of_coefficients m logits max (fun _ => 1)) as total. fold p in total.
-    rewrite (sum_map_ext (fun x => p x * 1) p) in total by (intros; ring). rewrite total. unfold weight_sum in *. field. lra. }
+  { pose proof (S_at_least_one m logits max) as S1. pose proof (sum_of_coefficients m logits max (fun _ => 1)) as total.
+    fold p in total. rewrite (sum_map_ext (fun x => p x * 1) p) in total by (intros; ring). rewrite total.
+    unfold weight_sum in *. field. lra. }
   rewrite gap. split.
   - apply sum_map_nonneg. intros x _. pose proof (positive x) as pos. apply Rmult_le_pos; [lra|].
     pose proof (ln_le (p x) (p x + eps) pos ltac:(lra)). lra.
   - apply Rle_trans with (sum (map (fun x => (ln c - 1 + / c) * p x + eps * / c) logits)).
     + apply sum_map_le. intros x _. pose proof (positive x) as pos.
-      pose proof (ln_below_tangent ((p x + eps) / (p x * c)) ltac:(apply Rdiv_lt_0_compat; [lra|apply Rmult_lt_0_compat; lra])) as tangent.
+      pose proof (ln_below_tangent ((p x + eps) / (p x * c)) ltac:(apply Rdiv_lt_0_compat; [lra|monotone])) as tangent.
       assert (parts : ln ((p x + eps) / (p x * c)) = ln (p x + eps) - (ln (p x) + ln c)).
-      { assert (pc : 0 < p x * c) by (apply Rmult_lt_0_compat; lra). pose proof (Rinv_0_lt_compat _ pc) as ipc.
-        unfold Rdiv. rewrite (ln_mult (p x + eps) (/ (p x * c)) ltac:(lra) ipc), (ln_Rinv (p x * c) pc), (ln_mult (p x) c pos ltac:(lra)). ring. }
+      { assert (pc : 0 < p x * c) by monotone. pose proof (Rinv_0_lt_compat _ pc) as ipc. unfold Rdiv.
+        rewrite (ln_mult (p x + eps) (/ (p x * c)) ltac:(lra) ipc), (ln_Rinv (p x * c) pc), (ln_mult (p x) c pos ltac:(lra)).
+        ring. }
       rewrite parts in tangent.
-      apply Rle_trans with (p x * (ln c + ((p x + eps) / (p x * c) - 1))); [apply Rmult_le_compat_l; lra|right; field; lra].
+      apply Rle_trans with (p x * (ln c + ((p x + eps) / (p x * c) - 1))); [monotone|right; field; lra].
     + rewrite sum_map_plus, sum_map_mult_l, one, sum_map_const. fold n. right. unfold c. field. fold c. lra.
 Qed.
 
@@ -335,8 +330,7 @@ Section LostElements.
     set (l := exp_floor M + match j with 0%nat => 0 | S _ => exp_floor M + product_floor M end + 2 * product_floor M).
     assert (low : product_floor M + exp_floor M <= l) by (unfold l; destruct j; lra).
     assert (wide : l <= l * exp C) by (apply grown; lra). rewrite Rplus_0_r. split; [lra|].
-    destruct smallest as [[no1 no2]|tiny]; [left|right; lra].
-    assert (l = 0) as -> by (unfold l; destruct j; lra). ring.
+    destruct smallest as [[no1 no2]|tiny]; [left|right; lra]. assert (l = 0) as -> by (unfold l; destruct j; lra). ring.
   Qed.
 
   Lemma element_is_lost_term x z : In x logits -> lost_element_term x z -> lost_term M m logits C f X eps x z.
@@ -373,6 +367,6 @@ Section LostElements.
     pose proof (b6d_of_lost_coefficients zs y height terms tree) as own.
     pose proof (epsilon_gap_by_jensen m logits eps max small) as gap.
     replace (- y - entropy logits) with ((- y - entropy_with eps logits) + (entropy_with eps logits - entropy logits)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [exact own|]. apply Rabs_le. lra.
+    triangle. apply Rplus_le_compat; [exact own|]. apply Rabs_le. lra.
   Qed.
 End LostElements.

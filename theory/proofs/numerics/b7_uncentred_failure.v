@@ -55,8 +55,7 @@ Section Failure.
     nearest (a * X) = IZR n * s * X.
   Proof.
     intros hi -> low high close. pose proof (bpow_gt_0 radix2 e) as hX.
-    assert (spacing : two_to (i + p + e - p) = two_to i * X).
-    { rewrite <- bpow_plus. f_equal. ring. }
+    assert (spacing : two_to (i + p + e - p) = two_to i * X). { rewrite <- bpow_plus. f_equal. ring. }
     rewrite (nearest_multiple (a * X) (i + p + e) n); rewrite ?spacing.
     - ring.
     - assert (top : two_to (i + p + e) = two_to i * P * X) by now rewrite !bpow_plus.
@@ -65,8 +64,8 @@ Section Failure.
         change (two_to (-1)) with (/ 2). field. }
       rewrite top, bottom. split; [apply Rmult_le_compat_r; lra|apply Rmult_lt_compat_r; lra].
     - replace (a * X - IZR n * (two_to i * X)) with ((a - IZR n * two_to i) * X) by ring.
-      rewrite Rabs_mult, (Rabs_right X) by lra.
-      replace (/ 2 * (two_to i * X)) with (two_to i / 2 * X) by field. now apply Rmult_lt_compat_r.
+      rewrite Rabs_mult, (Rabs_right X) by lra. replace (/ 2 * (two_to i * X)) with (two_to i / 2 * X) by field.
+      now apply Rmult_lt_compat_r.
   Qed.
 
   Lemma integer_power (q : Z) : (0 <= q)%Z -> IZR (2 ^ q) = two_to q.
@@ -116,10 +115,9 @@ Section Failure.
   Lemma sum_with_logarithm l : 0 <= l < X / 2 -> nearest (logit + l) = logit.
   Proof.
     intros small. pose proof (bpow_gt_0 radix2 e).
-    replace (logit + l) with ((P - 1 + l / X) * X) by (unfold logit; field; lra).
-    assert (0 <= l / X < / 2).
-    { split; [apply Rmult_le_pos; [lra|left; now apply Rinv_0_lt_compat]|].
-      apply Rmult_lt_reg_r with X; [easy|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
+    replace (logit + l) with ((P - 1 + l / X) * X) by (unfold logit; field; lra). assert (0 <= l / X < / 2).
+    { split; [apply Rmult_le_pos; [lra|left; now apply Rinv_0_lt_compat]|]. apply Rmult_lt_reg_r with X; [easy|].
+      unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
     rewrite (nearest_in_units _ (2 ^ p - 1) 0 1); try lia; try easy; rewrite ?minus_IZR, ?integer_power by lia;
       [unfold logit; ring|in_units|in_units|in_units].
   Qed.
@@ -161,9 +159,8 @@ Section Failure.
   Theorem b7_failure l :
     0 <= l < X / 2 -> unit_roundoff * Rabs logit - ln 5 <= Rabs (uncentred_entropy l - entropy five).
   Proof.
-    intros small. rewrite (uncentred_entropy_of_five l small), entropy_of_five.
-    pose proof (bpow_gt_0 radix2 e). pose proof P_at_least_16.
-    assert (unit_roundoff * Rabs logit <= X).
+    intros small. rewrite (uncentred_entropy_of_five l small), entropy_of_five. pose proof (bpow_gt_0 radix2 e).
+    pose proof P_at_least_16. assert (unit_roundoff * Rabs logit <= X).
     { unfold logit. rewrite Rabs_right by (apply Rle_ge, Rmult_le_pos; lra). unfold unit_roundoff.
       rewrite <- Rmult_assoc. rewrite <- (Rmult_1_l X) at 2. apply Rmult_le_compat_r; [lra|].
       rewrite Rmult_minus_distr_l, <- bpow_plus. replace (- p + p)%Z with 0%Z by ring.
@@ -180,13 +177,12 @@ Proof.
   set (e := Z.max 3 (mag radix2 (Rabs bound + 2) + 1)).
   assert (big : 8 <= two_to e) by (change 8 with (two_to 3); apply bpow_le; unfold e; lia).
   assert (over : Rabs bound + 2 <= two_to e).
-  { pose proof (bpow_mag_gt radix2 (Rabs bound + 2)) as gt. rewrite Rabs_right in gt by (pose proof (Rabs_pos bound); lra).
+  { pose proof (bpow_mag_gt radix2 (Rabs bound + 2)) as gt.
+    rewrite Rabs_right in gt by (pose proof (Rabs_pos bound); lra).
     apply Rle_trans with (two_to (mag radix2 (Rabs bound + 2))); [lra|]. apply bpow_le. unfold e. lia. }
-  rewrite (uncentred_entropy_of_five p tie bits e l) by lra. rewrite entropy_of_five.
-  assert (ln 5 < 2).
-  { apply exp_lt_inv. rewrite exp_ln by lra.
-    pose proof (exp_ineq1 (1 / 4) ltac:(lra)). replace 2 with (1 / 4 + 1 / 4 + (1 / 4 + 1 / 4) + (1 / 4 + 1 / 4 + (1 / 4 + 1 / 4))) by field.
-    rewrite !exp_plus. set (x := exp (1 / 4)) in *. assert (25 / 16 < x * x) by nra.
-    assert (244 / 100 < x * x * (x * x)) by nra. nra. }
+  rewrite (uncentred_entropy_of_five p tie bits e l) by lra. rewrite entropy_of_five. assert (ln 5 < 2).
+  { apply exp_lt_inv. rewrite exp_ln by lra. pose proof (exp_ineq1 (1 / 4) ltac:(lra)).
+    replace 2 with (1 / 4 + 1 / 4 + (1 / 4 + 1 / 4) + (1 / 4 + 1 / 4 + (1 / 4 + 1 / 4))) by field. rewrite !exp_plus.
+    set (x := exp (1 / 4)) in *. assert (25 / 16 < x * x) by nra. assert (244 / 100 < x * x * (x * x)) by nra. nra. }
   pose proof (Rle_abs (two_to e - ln 5)). pose proof (Rle_abs bound). lra.
 Qed.

@@ -72,9 +72,10 @@ Section Merge.
     computed_maximum M 0 m' j g m_hat -> computed_log M s y -> rounded_sum M (m_hat + y) z -> Rabs (z - L) <= merge_error g.
   Proof using good max max' errs hs some.
     intros h1 h2 h3. pose proof (logsumexp_accumulated M good 0 m' computed s h j hs some g m_hat y z h1 h2 h3) as own.
-    destruct (perturbed_logsumexp_bounds parts m m' max max' (fun _ => eps) eps ltac:(intros a ina; split; [now apply errs|lra])) as [_ far].
+    destruct (perturbed_logsumexp_bounds parts m m' max max' (fun _ => eps) eps ltac:(intros a ina; split;
+      [now apply errs|lra])) as [_ far].
     replace (z - L) with ((z - ln (partition_function computed)) + (ln (partition_function computed) - L)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. unfold merge_error. lra.
+    triangle. unfold merge_error. lra.
   Qed.
 
   (** The difference is rounded at its own size L - L_k; then the exponential. *)
@@ -86,27 +87,26 @@ Section Merge.
     rounded_sum M (computed_score a - z) b -> computed_exp M (- b) p ->
     approximates (merge_weight_log g (L - score a)) (exp_floor M) (coefficient exact (score a)) p.
   Proof using good max max' errs hs some.
-    intros h1 h2 h3 ina [d [e [bd [be ->]]]] [t [e0 [bt [be0 [_ [_ ->]]]]]]. pose proof (b8_logsumexp g m_hat y z h1 h2 h3) as far.
-    pose proof (errs a ina) as near. assert (visible : exact <> []) by apply (in_not_nil m), max.
-    pose proof (partition_pos exact visible) as pos. assert (u0 : 0 <= roundoff M) by apply good.
-    assert (below : score a <= L).
+    intros h1 h2 h3 ina [d [e [bd [be ->]]]] [t [e0 [bt [be0 [_ [_ ->]]]]]].
+    pose proof (b8_logsumexp g m_hat y z h1 h2 h3) as far. pose proof (errs a ina) as near.
+    assert (visible : exact <> []) by apply (in_not_nil m), max. pose proof (partition_pos exact visible) as pos.
+    assert (u0 : 0 <= roundoff M) by apply good. assert (below : score a <= L).
     { rewrite <- (ln_exp (score a)). apply ln_le; [apply exp_pos|]. rewrite <- (Rmult_1_l (partition_function exact)).
       pose proof (coefficient_at_most_one exact (score a) (in_map _ _ _ ina)) as one. unfold coefficient in one.
-      apply Rmult_le_reg_r with (/ partition_function exact); [now apply Rinv_0_lt_compat|].
-      rewrite Rmult_1_l, Rinv_r by lra. exact one. }
+      apply Rmult_le_reg_r with (/ partition_function exact); [now apply Rinv_0_lt_compat|]. rewrite Rmult_1_l, Rinv_r by lra.
+      exact one. }
     set (w := (computed_score a - z) * (1 + d) + e - (score a - L)). exists (w + t), e0. split; [|split; [easy|]].
-    - eapply Rle_trans; [apply Rabs_triang|]. unfold merge_weight_log. apply Rplus_le_compat; [|easy]. unfold w.
+    - triangle. unfold merge_weight_log. apply Rplus_le_compat; [|easy]. unfold w.
       replace ((computed_score a - z) * (1 + d) + e - (score a - L))
-        with ((computed_score a - score a + - (z - L)) + ((computed_score a - score a + - (z - L)) * d + (score a - L) * d) + e) by ring.
+        with ((computed_score a - score a + - (z - L)) + ((computed_score a - score a + - (z - L)) * d + (score a - L) * d) + e)
+        by ring.
       set (v := computed_score a - score a + - (z - L)). assert (bv : Rabs v <= eps + merge_error g).
-      { unfold v. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp. lra. }
-      pose proof (Rabs_triang (v + (v * d + (score a - L) * d)) e). pose proof (Rabs_triang v (v * d + (score a - L) * d)).
-      pose proof (Rabs_triang (v * d) ((score a - L) * d)) as both. rewrite !Rabs_mult, (Rabs_left1 (score a - L)) in both by lra.
-      pose proof (Rabs_pos v). pose proof (Rabs_pos d).
+      { unfold v. triangle. rewrite Rabs_Ropp. lra. } pose proof (Rabs_triang (v + (v * d + (score a - L) * d)) e).
+      pose proof (Rabs_triang v (v * d + (score a - L) * d)). pose proof (Rabs_triang (v * d) ((score a - L) * d)) as both.
+      rewrite !Rabs_mult, (Rabs_left1 (score a - L)) in both by lra. pose proof (Rabs_pos v). pose proof (Rabs_pos d).
       assert (Rabs v * Rabs d <= (eps + merge_error g) * roundoff M) by (apply Rmult_le_compat; lra).
       assert (- (score a - L) * Rabs d <= (L - score a) * roundoff M).
-      { replace (- (score a - L)) with (L - score a) by ring. apply Rmult_le_compat_l; lra. }
-      lra.
+      { replace (- (score a - L)) with (L - score a) by ring. apply Rmult_le_compat_l; lra. } lra.
     - unfold coefficient. replace (exp (score a) / partition_function exact) with (exp (score a - L)).
       + rewrite <- exp_plus. f_equal. f_equal. unfold w. ring.
       + unfold Rminus, Rdiv. now rewrite exp_plus, exp_Ropp, exp_ln.

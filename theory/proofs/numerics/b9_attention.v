@@ -105,10 +105,9 @@ Section Attention.
   (** e^(x' - m') / S' = p e^eps / Z. *)
   Lemma computed_weight a : exp (- (m' - computed_score a)) * (normaliser / S') = weight a * exp (computed_score a - score a).
   Proof using max max'.
-    pose proof S_pos as [S1 S1'].
-    assert (hZ : normaliser = S' * exp (m' - m) / S).
-    { unfold normaliser, Rdiv. rewrite weight_sum_sum, map_map, Rmult_assoc, <- sum_map_mult_r.
-      apply sum_map_ext. intros b _. unfold weight, Rdiv.
+    pose proof S_pos as [S1 S1']. assert (hZ : normaliser = S' * exp (m' - m) / S).
+    { unfold normaliser, Rdiv. rewrite weight_sum_sum, map_map, Rmult_assoc, <- sum_map_mult_r. apply sum_map_ext.
+      intros b _. unfold weight, Rdiv.
       replace (exp (- (m - score b)) * / S * exp (computed_score b - score b))
         with (exp (- (m - score b)) * exp (computed_score b - score b) * / S) by ring.
       rewrite <- exp_plus, <- Rmult_assoc, <- exp_plus. f_equal. f_equal. ring. }
@@ -123,9 +122,8 @@ Section Attention.
   Proof using max max' errs.
     intros ina. split.
     - pose proof (proj2 max' (computed_score a) (in_map _ _ _ ina)). lra.
-    - destruct (proj1 (in_map_iff _ _ _) (proj1 max')) as [b [eq inb]].
-      destruct (errs b inb) as [cb lb]. destruct (errs a ina) as [ca la].
-      apply abs_between in cb. apply abs_between in ca.
+    - destruct (proj1 (in_map_iff _ _ _) (proj1 max')) as [b [eq inb]]. destruct (errs b inb) as [cb lb].
+      destruct (errs a ina) as [ca la]. apply abs_between in cb. apply abs_between in ca.
       pose proof (proj2 max (score b) (in_map _ _ _ inb)). lra.
   Qed.
 
@@ -136,8 +134,7 @@ Section Attention.
 
   (** s_j and k *)
   Definition key_log (a : key) : R := error a + b + t * ((m - score a) + 2 * largest).
-  Definition common_log : R :=
-    sigma M 0 m' computed_scores h' j' + normaliser_log + quotient_unit M r.
+  Definition common_log : R := sigma M 0 m' computed_scores h' j' + normaliser_log + quotient_unit M r.
   Definition terms_error : R := sum (map (fun a => weight a * Rabs (value a) * (exp (key_log a) - 1)) keys).
   Definition terms_lost : R := exp (b + largest) * lost_values M P pairs j K.
 
@@ -149,32 +146,33 @@ Section Attention.
     set (R0 := normaliser / S'). assert (hR : 0 < R0) by (apply Rdiv_lt_0_compat; lra).
     destruct (accumulated_near M P good good_weights _ _ _ _ _ _ hy) as [v ab [_ [_ err]]].
     pose proof (slope_nonneg M good) as ht. pose proof (term_log_nonneg M P good good_weights h j) as hb.
-    pose proof (lost_values_nonneg M P good good_weights pairs j K v) as hL.
-    assert (RS : R0 <= exp largest).
+    pose proof (lost_values_nonneg M P good good_weights pairs j K v) as hL. assert (RS : R0 <= exp largest).
     { unfold R0, Rdiv. rewrite <- (Rmult_1_r (exp largest)). apply Rmult_le_compat; try lra.
       - left. apply Rinv_0_lt_compat. lra.
       - rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
-    assert (exactA : values_sum m' pairs * R0 = sum (map (fun a => weight a * exp (computed_score a - score a) * value a) keys)).
+    assert (exactA : values_sum m' pairs * R0
+      = sum (map (fun a => weight a * exp (computed_score a - score a) * value a) keys)).
     { unfold values_sum. rewrite map_map, <- sum_map_mult_r. apply sum_map_ext. intros a _. cbn [fst snd].
       rewrite <- computed_weight. fold R0. ring. }
     assert (pulled : forall q, values_pull q m' pairs * R0
-              = sum (map (fun a => Rabs (value a) * (exp ((1 - q) * (m' - computed_score a)) * (weight a * exp (computed_score a - score a)))) keys)).
+      = sum (map (fun a => Rabs (value a) *
+      (exp ((1 - q) * (m' - computed_score a)) * (weight a * exp (computed_score a - score a)))) keys)).
     { intros q. unfold values_pull. rewrite map_map, <- sum_map_mult_r. apply sum_map_ext. intros a _. cbn [fst snd].
       rewrite <- computed_weight. fold R0.
       replace (- (q * (m' - computed_score a))) with ((1 - q) * (m' - computed_score a) + - (m' - computed_score a)) by ring.
       rewrite exp_plus. ring. }
     replace (y * R0 - attention_output)
       with ((y - values_sum m' pairs) * R0 + (values_sum m' pairs * R0 - attention_output)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|].
+    triangle.
     assert (part1 : Rabs ((y - values_sum m' pairs) * R0)
                     <= exp b * (values_pull k m' pairs * R0) - values_pull 1 m' pairs * R0 + terms_lost).
     { rewrite Rabs_mult, (Rabs_right R0) by lra.
-      apply Rle_trans with ((exp b * values_pull k m' pairs - values_pull 1 m' pairs + exp b * lost_values M P pairs j K) * R0).
+      apply Rle_trans with
+        ((exp b * values_pull k m' pairs - values_pull 1 m' pairs + exp b * lost_values M P pairs j K) * R0).
       - apply Rmult_le_compat_r; lra.
       - unfold terms_lost. rewrite exp_plus.
         assert (exp b * lost_values M P pairs j K * R0 <= exp b * lost_values M P pairs j K * exp largest).
-        { apply Rmult_le_compat_l; [|easy]. apply Rmult_le_pos; [left; apply exp_pos|easy]. }
-        lra. }
+        { apply Rmult_le_compat_l; [|easy]. apply Rmult_le_pos; [left; apply exp_pos|easy]. } lra. }
     assert (part2 : Rabs (values_sum m' pairs * R0 - attention_output)
                     <= sum (map (fun a => weight a * Rabs (value a) * Rabs (exp (computed_score a - score a) - 1)) keys)).
     { rewrite exactA. unfold attention_output. rewrite <- sum_map_minus. eapply Rle_trans; [apply sum_map_abs|].
@@ -185,25 +183,22 @@ Section Attention.
     assert (joined : exp b * (values_pull k m' pairs * R0) - values_pull 1 m' pairs * R0
                      + sum (map (fun a => weight a * Rabs (value a) * Rabs (exp (computed_score a - score a) - 1)) keys)
                      <= terms_error).
-    { rewrite !pulled. unfold terms_error. rewrite <- sum_map_mult_l, <- sum_map_minus, <- sum_map_plus.
-      apply sum_map_le. intros a ina. pose proof (weight_pos a) as wpos. pose proof (Rabs_pos (value a)) as vpos.
+    { rewrite !pulled. unfold terms_error. rewrite <- sum_map_mult_l, <- sum_map_minus, <- sum_map_plus. apply sum_map_le.
+      intros a ina. pose proof (weight_pos a) as wpos. pose proof (Rabs_pos (value a)) as vpos.
       destruct (errs a ina) as [close le]. pose proof (deviation_moved a ina) as [dev0 dev].
       set (eps := computed_score a - score a) in *. set (d' := m' - computed_score a) in *.
       replace ((1 - 1) * d') with 0 by ring. rewrite exp_0. replace ((1 - k) * d') with (t * d') by (unfold fade; ring).
       replace (exp b * (Rabs (value a) * (exp (t * d') * (weight a * exp eps))) - Rabs (value a) * (1 * (weight a * exp eps))
                + weight a * Rabs (value a) * Rabs (exp eps - 1))
         with (weight a * Rabs (value a) * (exp eps * (exp b * exp (t * d') - 1) + Rabs (exp eps - 1))) by ring.
-      apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|].
-      assert (htd : 0 <= t * d') by now apply Rmult_le_pos.
-      assert (ttd : t * d' <= t * (m - score a + 2 * largest)) by now apply Rmult_le_compat_l.
-      set (c := b + t * d'). replace (exp b * exp (t * d')) with (exp c) by (unfold c; now rewrite exp_plus).
+      apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|]. assert (htd : 0 <= t * d') by now apply Rmult_le_pos.
+      assert (ttd : t * d' <= t * (m - score a + 2 * largest)) by now apply Rmult_le_compat_l. set (c := b + t * d').
+      replace (exp b * exp (t * d')) with (exp c) by (unfold c; now rewrite exp_plus).
       assert (hc : 0 <= c) by (unfold c; lra). pose proof (exp_at_least_one c hc) as C1.
       apply Rle_trans with (exp (error a + c) - 1); [|apply Rplus_le_compat_r, exp_le; unfold key_log, c; lra].
-      pose proof (Rabs_pos eps) as hab. assert (he : 0 <= error a) by lra.
-      pose proof (exp_at_least_one (error a) he) as E1. apply abs_between in close.
-      rewrite exp_plus. pose proof (exp_pos eps).
-      assert (exp eps <= exp (error a)) by (apply exp_le; lra).
-      destruct (Rle_dec 0 eps) as [pos|neg].
+      pose proof (Rabs_pos eps) as hab. assert (he : 0 <= error a) by lra. pose proof (exp_at_least_one (error a) he) as E1.
+      apply abs_between in close. rewrite exp_plus. pose proof (exp_pos eps).
+      assert (exp eps <= exp (error a)) by (apply exp_le; lra). destruct (Rle_dec 0 eps) as [pos|neg].
       - pose proof (exp_at_least_one eps pos). rewrite Rabs_right by lra.
         assert (exp eps * exp c <= exp (error a) * exp c) by (apply Rmult_le_compat_r; lra). lra.
       - assert (exp eps <= 1) by (apply exp_at_most_one; lra). rewrite Rabs_left1 by lra.
@@ -221,8 +216,8 @@ Section Attention.
     Rabs (O_hat - attention_output)
     <= rounding + u_out * (Rabs attention_output + rounding) + (lost * (1 + u_out) + floor_out).
   Proof using good good_weights max max' errs hy hs some loses leaves.
-    intros hq [d [e [bd [be ->]]]] rounding lost. apply rounded_error; try easy.
-    pose proof numerator_error as numer. destruct score_normaliser as [relZ _]. pose proof S_pos as [S1 S1'].
+    intros hq [d [e [bd [be ->]]]] rounding lost. apply rounded_error; try easy. pose proof numerator_error as numer.
+    destruct score_normaliser as [relZ _]. pose proof S_pos as [S1 S1'].
     assert (Zpos : 0 < normaliser) by (apply (rel_pos normaliser_log normaliser 1); [lra|exact relZ]).
     set (R0 := normaliser / S') in *. assert (hR : 0 < R0) by (apply Rdiv_lt_0_compat; lra).
     pose proof (b1_sum M good 0 m' computed_scores s h' j' hs some) as close.
@@ -235,21 +230,19 @@ Section Attention.
       apply rel_div; [easy|apply rel_refl]. }
     destruct (rel_inv _ _ _ scaled) as [theta [btheta eqtheta]]. rewrite Rinv_1, Rmult_1_l in eqtheta.
     assert (quotient : y / s = y * R0 * exp theta) by (rewrite <- eqtheta; field; split; lra).
-    assert (whole : exists Theta e', Rabs Theta <= common_log /\ Rabs e' <= product_floor M /\ q = y * R0 * exp Theta + e').
+    assert (whole : exists Theta e', Rabs Theta <= common_log /\ Rabs e' <= product_floor M /\ q
+      = y * R0 * exp Theta + e').
     { destruct (quotient_factor M r y s q good loses leaves hq) as [t1 [e1 [bt1 [be1 ->]]]].
-      apply abs_between in btheta. apply abs_between in bt1. unfold common_log.
-      exists (theta + t1), e1. repeat split; [apply Rabs_le; lra|easy|]. rewrite quotient, exp_plus. ring. }
+      apply abs_between in btheta. apply abs_between in bt1. unfold common_log. exists (theta + t1), e1.
+      repeat split; [apply Rabs_le; lra|easy|]. rewrite quotient, exp_plus. ring. }
     destruct whole as [Theta [e' [bT [be' ->]]]].
     replace (y * R0 * exp Theta + e' - attention_output)
       with ((y * R0 - attention_output) * exp Theta + attention_output * (exp Theta - 1) + e') by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
-    rewrite !Rabs_mult, (Rabs_right (exp Theta)) by (left; apply exp_pos).
-    pose proof (expm1_abs Theta _ bT) as grows.
+    triangle. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
+    rewrite !Rabs_mult, (Rabs_right (exp Theta)) by (left; apply exp_pos). pose proof (expm1_abs Theta _ bT) as grows.
     assert (exp Theta <= exp common_log) by (apply exp_le; apply abs_between in bT; lra).
-    assert (Rabs (y * R0 - attention_output) * exp Theta <= (terms_error + terms_lost) * exp common_log).
-    { apply Rmult_le_compat; try easy; [apply Rabs_pos|left; apply exp_pos]. }
-    assert (Rabs attention_output * Rabs (exp Theta - 1) <= Rabs attention_output * (exp common_log - 1)).
-    { apply Rmult_le_compat_l; [apply Rabs_pos|easy]. }
+    assert (Rabs (y * R0 - attention_output) * exp Theta <= (terms_error + terms_lost) * exp common_log) by monotone.
+    assert (Rabs attention_output * Rabs (exp Theta - 1) <= Rabs attention_output * (exp common_log - 1)) by monotone.
     unfold rounding, lost. lra.
   Qed.
 End Attention.

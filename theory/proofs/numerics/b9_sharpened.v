@@ -75,9 +75,9 @@ Section Sharpened.
   Lemma sharpened_move_small a : In a keys -> Rabs (sharpened_move a) <= sharpened_error a.
   Proof using max max' errs tau_range near_one.
     intros ina. destruct (errs a ina) as [close _]. pose proof (sharpened_deviation a ina) as dev.
-    unfold sharpened_move, sharpened_error. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp, Rabs_mult.
+    unfold sharpened_move, sharpened_error. triangle. rewrite Rabs_Ropp, Rabs_mult.
     rewrite (Rabs_right (m' - computed_score a)) by lra. pose proof (Rabs_pos (s - 1)).
-    assert (Rabs (s - 1) * (m' - computed_score a) <= tau * (m - score a + 2 * largest)) by (apply Rmult_le_compat; lra). lra.
+    assert (Rabs (s - 1) * (m' - computed_score a) <= tau * (m - score a + 2 * largest)) by monotone. lra.
   Qed.
 
   (** ** The output *)
@@ -96,17 +96,15 @@ Section Sharpened.
   (** e^b e^(t d) e^eps - e^eps + |e^eps - 1| <= e^(e + b + t d) - 1, for |eps| <= e *)
   Lemma moved_term eps e c : Rabs eps <= e -> 0 <= c -> exp eps * (exp c - 1) + Rabs (exp eps - 1) <= exp (e + c) - 1.
   Proof using.
-    intros close hc. pose proof (Rabs_pos eps). assert (he : 0 <= e) by lra.
-    pose proof (exp_at_least_one c hc) as C1. pose proof (exp_at_least_one e he) as E1. apply abs_between in close.
-    rewrite exp_plus. pose proof (exp_pos eps). assert (exp eps <= exp e) by (apply exp_le; lra).
-    destruct (Rle_dec 0 eps) as [pos|neg].
+    intros close hc. pose proof (Rabs_pos eps). assert (he : 0 <= e) by lra. pose proof (exp_at_least_one c hc) as C1.
+    pose proof (exp_at_least_one e he) as E1. apply abs_between in close. rewrite exp_plus. pose proof (exp_pos eps).
+    assert (exp eps <= exp e) by monotone. destruct (Rle_dec 0 eps) as [pos|neg].
     - pose proof (exp_at_least_one eps pos). rewrite Rabs_right by lra.
-      assert (exp eps * exp c <= exp e * exp c) by (apply Rmult_le_compat_r; lra). lra.
+      assert (exp eps * exp c <= exp e * exp c) by monotone. lra.
     - assert (exp eps <= 1) by (apply exp_at_most_one; lra). rewrite Rabs_left1 by lra.
-      assert (1 - exp eps <= exp e - 1).
-      { pose proof (exp_down_up e). pose proof (exp_le (- e) eps ltac:(lra)). lra. }
-      assert (exp eps * (exp c - 1) <= 1 * (exp c - 1)) by (apply Rmult_le_compat_r; lra).
-      assert (0 <= (exp e - 1) * (exp c - 1)) by (apply Rmult_le_pos; lra). lra.
+      assert (1 - exp eps <= exp e - 1). { pose proof (exp_down_up e). pose proof (exp_le (- e) eps ltac:(lra)). lra. }
+      assert (exp eps * (exp c - 1) <= 1 * (exp c - 1)) by monotone.
+      assert (0 <= (exp e - 1) * (exp c - 1)) by monotone. lra.
   Qed.
 
   Lemma share_small : 0 < sharpened_normaliser / S_s <= exp largest.
@@ -114,9 +112,8 @@ Section Sharpened.
     destruct sharpened_sums as [S1 S2]. destruct (score_normaliser keys m m' max max' error largest errs) as [relZ high].
     assert (Zpos : 0 < normaliser keys m) by (apply (rel_pos (normaliser_log keys m error largest) _ 1); [lra|exact relZ]).
     replace (sharpened_normaliser / S_s) with (normaliser keys m * / S') by (unfold sharpened_normaliser; field; lra).
-    assert (0 < / S' <= 1).
-    { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
-    split; [apply Rmult_lt_0_compat; lra|]. rewrite <- (Rmult_1_r (exp largest)). apply Rmult_le_compat; lra.
+    assert (0 < / S' <= 1). { split; [monotone|]. rewrite <- Rinv_1. monotone. } split; [monotone|].
+    rewrite <- (Rmult_1_r (exp largest)). monotone.
   Qed.
 
   Lemma sharpened_numerator : Rabs (y * (sharpened_normaliser / S_s) - O) <= sharpened_terms + sharpened_lost.
@@ -130,43 +127,43 @@ Section Sharpened.
     { unfold values_sum. rewrite map_map, <- sum_map_mult_r. apply sum_map_ext. intros a _. cbn [fst snd].
       rewrite <- sharpened_weight. fold R0. ring. }
     assert (pulled : forall q, values_pull q (s * m') pairs * R0
-      = sum (map (fun a => Rabs (value a) * (exp ((1 - q) * (s * m' - s * computed_score a)) * (p a * exp (sharpened_move a)))) keys)).
+      = sum (map (fun a => Rabs (value a) * (exp ((1 - q) * (s * m' - s * computed_score a)) * (p a * exp (sharpened_move a))))
+      keys)).
     { intros q. unfold values_pull. rewrite map_map, <- sum_map_mult_r. apply sum_map_ext. intros a _. cbn [fst snd].
       rewrite <- sharpened_weight. fold R0. set (d := s * m' - s * computed_score a).
       replace (- (q * d)) with ((1 - q) * d + - d) by ring. rewrite exp_plus. ring. }
-    replace (y * R0 - O) with ((y - values_sum (s * m') pairs) * R0 + (values_sum (s * m') pairs * R0 - O)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|].
+    replace (y * R0 - O) with ((y - values_sum (s * m') pairs) * R0 + (values_sum (s * m') pairs * R0 - O)) by ring. triangle.
     assert (part1 : Rabs ((y - values_sum (s * m') pairs) * R0)
       <= exp b * (values_pull k (s * m') pairs * R0) - values_pull 1 (s * m') pairs * R0 + sharpened_lost).
     { rewrite Rabs_mult, (Rabs_right R0) by lra.
-      apply Rle_trans with ((exp b * values_pull k (s * m') pairs - values_pull 1 (s * m') pairs + exp b * lost_values M P pairs j K) * R0);
-        [apply Rmult_le_compat_r; lra|]. unfold sharpened_lost. rewrite exp_plus.
-      assert (exp b * lost_values M P pairs j K * R0 <= exp b * lost_values M P pairs j K * exp largest).
-      { apply Rmult_le_compat_l; [|easy]. apply Rmult_le_pos; [left; apply exp_pos|easy]. } lra. }
+      apply Rle_trans with
+        ((exp b * values_pull k (s * m') pairs - values_pull 1 (s * m') pairs + exp b * lost_values M P pairs j K) * R0);
+        [monotone|].
+      unfold sharpened_lost. rewrite exp_plus.
+      assert (exp b * lost_values M P pairs j K * R0 <= exp b * lost_values M P pairs j K * exp largest) by monotone. lra. }
     assert (part2 : Rabs (values_sum (s * m') pairs * R0 - O)
                     <= sum (map (fun a => p a * Rabs (value a) * Rabs (exp (sharpened_move a) - 1)) keys)).
     { rewrite exactA. unfold attention_output. rewrite <- sum_map_minus. eapply Rle_trans; [apply sum_map_abs|].
       apply sum_map_le. intros a _. specialize (pos_p a).
-      replace (p a * exp (sharpened_move a) * value a - p a * value a) with (p a * value a * (exp (sharpened_move a) - 1)) by ring.
+      replace (p a * exp (sharpened_move a) * value a - p a * value a) with (p a * value a * (exp (sharpened_move a) - 1))
+        by ring.
       rewrite !Rabs_mult, (Rabs_right (p a)) by lra. lra. }
     enough (exp b * (values_pull k (s * m') pairs * R0) - values_pull 1 (s * m') pairs * R0
             + sum (map (fun a => p a * Rabs (value a) * Rabs (exp (sharpened_move a) - 1)) keys) <= sharpened_terms) by lra.
-    rewrite !pulled. unfold sharpened_terms. rewrite <- sum_map_mult_l, <- sum_map_minus, <- sum_map_plus.
-    apply sum_map_le. intros a ina. specialize (pos_p a). pose proof (Rabs_pos (value a)) as vpos.
+    rewrite !pulled. unfold sharpened_terms. rewrite <- sum_map_mult_l, <- sum_map_minus, <- sum_map_plus. apply sum_map_le.
+    intros a ina. specialize (pos_p a). pose proof (Rabs_pos (value a)) as vpos.
     pose proof (sharpened_move_small a ina) as close. pose proof (sharpened_deviation a ina) as dev.
-    replace (s * m' - s * computed_score a) with (s * (m' - computed_score a)) by ring.
-    set (d := m' - computed_score a) in *. set (eps := sharpened_move a) in *.
-    replace ((1 - 1) * (s * d)) with 0 by ring. rewrite exp_0. replace ((1 - k) * (s * d)) with (t * (s * d)) by (unfold fade; ring).
-    assert (sd : 0 <= s * d <= (1 + tau) * (m - score a + 2 * largest)).
-    { apply abs_between in near_one. split; [apply Rmult_le_pos; lra|]. apply Rmult_le_compat; lra. }
-    assert (htd : 0 <= t * (s * d)) by (apply Rmult_le_pos; lra).
+    replace (s * m' - s * computed_score a) with (s * (m' - computed_score a)) by ring. set (d := m' - computed_score a) in *.
+    set (eps := sharpened_move a) in *. replace ((1 - 1) * (s * d)) with 0 by ring. rewrite exp_0.
+    replace ((1 - k) * (s * d)) with (t * (s * d)) by (unfold fade; ring).
+    assert (sd : 0 <= s * d <= (1 + tau) * (m - score a + 2 * largest)). { apply abs_between in near_one. monotone. }
+    assert (htd : 0 <= t * (s * d)) by monotone.
     replace (exp b * (Rabs (value a) * (exp (t * (s * d)) * (p a * exp eps))) - Rabs (value a) * (1 * (p a * exp eps))
              + p a * Rabs (value a) * Rabs (exp eps - 1))
       with (p a * Rabs (value a) * (exp eps * (exp (b + t * (s * d)) - 1) + Rabs (exp eps - 1))) by (rewrite exp_plus; ring).
-    apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|].
-    eapply Rle_trans; [apply (moved_term eps (sharpened_error a)); [exact close | lra]|].
+    apply Rmult_le_compat_l; [monotone|]. eapply Rle_trans; [apply (moved_term eps (sharpened_error a)); [exact close | lra]|].
     apply Rplus_le_compat_r, exp_le. unfold sharpened_error, sharpened_key_log.
-    assert (t * (s * d) <= t * ((1 + tau) * (m - score a + 2 * largest))) by (apply Rmult_le_compat_l; lra). lra.
+    assert (t * (s * d) <= t * ((1 + tau) * (m - score a + 2 * largest))) by monotone. lra.
   Qed.
 
   Theorem b9_sharpened q u_out floor_out O_hat :
@@ -189,20 +186,18 @@ Section Sharpened.
       apply rel_div; [easy|apply rel_refl]. }
     destruct (rel_inv _ _ _ all) as [theta [btheta eqtheta]]. rewrite Rinv_1, Rmult_1_l in eqtheta.
     assert (quotient : y / S_hat = y * R0 * exp theta) by (rewrite <- eqtheta; field; split; lra).
-    assert (whole : exists Theta e', Rabs Theta <= sharpened_common_log /\ Rabs e' <= product_floor M /\ q = y * R0 * exp Theta + e').
+    assert (whole : exists Theta e', Rabs Theta <= sharpened_common_log /\ Rabs e' <= product_floor M /\ q
+      = y * R0 * exp Theta + e').
     { destruct (quotient_factor M r y S_hat q good loses leaves hq) as [t1 [e1 [bt1 [be1 ->]]]].
-      apply abs_between in btheta. apply abs_between in bt1. unfold sharpened_common_log.
-      exists (theta + t1), e1. repeat split; [apply Rabs_le; lra|easy|]. rewrite quotient, exp_plus. ring. }
+      apply abs_between in btheta. apply abs_between in bt1. unfold sharpened_common_log. exists (theta + t1), e1.
+      repeat split; [apply Rabs_le; lra|easy|]. rewrite quotient, exp_plus. ring. }
     destruct whole as [Theta [e' [bT [be' ->]]]].
-    replace (y * R0 * exp Theta + e' - O) with ((y * R0 - O) * exp Theta + O * (exp Theta - 1) + e') by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
-    rewrite !Rabs_mult, (Rabs_right (exp Theta)) by (left; apply exp_pos).
-    pose proof (expm1_abs Theta _ bT) as grows.
+    replace (y * R0 * exp Theta + e' - O) with ((y * R0 - O) * exp Theta + O * (exp Theta - 1) + e') by ring. triangle.
+    eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
+    rewrite !Rabs_mult, (Rabs_right (exp Theta)) by (left; apply exp_pos). pose proof (expm1_abs Theta _ bT) as grows.
     assert (exp Theta <= exp sharpened_common_log) by (apply exp_le; apply abs_between in bT; lra).
-    assert (Rabs (y * R0 - O) * exp Theta <= (sharpened_terms + sharpened_lost) * exp sharpened_common_log).
-    { apply Rmult_le_compat; try easy; [apply Rabs_pos|left; apply exp_pos]. }
-    assert (Rabs O * Rabs (exp Theta - 1) <= Rabs O * (exp sharpened_common_log - 1)).
-    { apply Rmult_le_compat_l; [apply Rabs_pos|easy]. }
+    assert (Rabs (y * R0 - O) * exp Theta <= (sharpened_terms + sharpened_lost) * exp sharpened_common_log) by monotone.
+    assert (Rabs O * Rabs (exp Theta - 1) <= Rabs O * (exp sharpened_common_log - 1)) by monotone.
     unfold rounding, lost. lra.
   Qed.
 End Sharpened.
@@ -229,12 +224,10 @@ Section Adaptive.
   Proof using good visible_entropy close horner.
     pose proof (b10_beta M good H h p_hat entropy_error visible_entropy close horner) as near_beta.
     fold adaptive_tau in near_beta. destruct (range H) as [one _]. pose proof (Rmax_r p_hat 1).
-    split; [exact near_beta|]. split; [|apply Rdiv_lt_0_compat; lra].
-    replace (beta_hat / beta - 1) with ((beta_hat - beta) * / beta) by (field; lra).
-    assert (0 < / beta <= 1).
-    { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
-    rewrite Rabs_mult, (Rabs_right (/ beta)) by lra. pose proof (Rabs_pos (beta_hat - beta)).
-    apply Rle_trans with (Rabs (beta_hat - beta) * 1); [apply Rmult_le_compat_l|]; lra.
+    split; [exact near_beta|]. split; [|monotone].
+    replace (beta_hat / beta - 1) with ((beta_hat - beta) * / beta) by (field; lra). assert (0 < / beta <= 1).
+    { split; [monotone|]. rewrite <- Rinv_1. monotone. } rewrite Rabs_mult, (Rabs_right (/ beta)) by lra.
+    pose proof (Rabs_pos (beta_hat - beta)). apply Rle_trans with (Rabs (beta_hat - beta) * 1); [monotone|]; lra.
   Qed.
 
   Context (P : weight_format) (keys : list key) (x x' : R).   (* the scores before beta, and their maxima *)

@@ -33,8 +33,9 @@ Section Split.
 
   Lemma factor_nonneg : 0 <= factor_log /\ 0 <= factor_floor.
   Proof using good losses.
-    pose proof (unit_nonneg M good) as fl. assert (fm : 0 <= wm) by (unfold sound in good; lra). destruct losses as [h64 [hin [hf hr]]].
-    assert (0 <= r * lambda) by now apply Rmult_le_pos. unfold factor_log, factor_floor, root_log. lra.
+    pose proof (unit_nonneg M good) as fl. assert (fm : 0 <= wm) by (unfold sound in good; lra).
+    destruct losses as [h64 [hin [hf hr]]]. assert (0 <= r * lambda) by monotone.
+    unfold factor_log, factor_floor, root_log. lra.
   Qed.
 
   (** x as it is read, times the root, and stored. *)
@@ -48,13 +49,13 @@ Section Split.
   Proof using good losses.
     intros [t0 [t [z [b0 [bt [[t1 [e1 [b1 [c1 ->]]]] [t2 [e2 [b2 [c2 ->]]]]]]]]]]. destruct losses as [h64 [hin [hf hr]]].
     pose proof (unit_nonneg M good) as fl. assert (fm : 0 <= wm) by (unfold sound in good; lra).
-    assert (rl : 0 <= r * lambda) by now apply Rmult_le_pos. unfold factor_log, root_log in *.
-    apply abs_between in b0, bt, b1, b2. set (k := (1 + r) * lambda + (lambda_64 + lambda) + lambda_in).
+    assert (rl : 0 <= r * lambda) by monotone. unfold factor_log, root_log in *. apply abs_between in b0, bt, b1, b2.
+    set (k := (1 + r) * lambda + (lambda_64 + lambda) + lambda_in).
     assert (k_is : k = lambda + r * lambda + (lambda_64 + lambda) + lambda_in) by (unfold k; ring).
     exists (t0 + t + t1 + t2), (e1 * exp t2 + e2). split; [apply Rabs_le; lra|]. split; [|rewrite !exp_plus; ring].
-    pose proof (exp_at_least_one k ltac:(lra)) as k1. eapply Rle_trans; [apply Rabs_triang|].
+    pose proof (exp_at_least_one k ltac:(lra)) as k1. triangle.
     rewrite Rabs_mult, (Rabs_right (exp t2)) by (left; apply exp_pos). pose proof (exp_le t2 k ltac:(lra)).
-    assert (Rabs e1 * exp t2 <= wm * exp k) by (apply Rmult_le_compat; try apply Rabs_pos; try easy; left; apply exp_pos).
+    assert (Rabs e1 * exp t2 <= wm * exp k) by monotone.
     assert (floor_in <= exp k * floor_in) by (rewrite <- (Rmult_1_l floor_in) at 1; apply Rmult_le_compat_r; lra).
     unfold factor_floor. lra.
   Qed.
@@ -87,25 +88,26 @@ Section Split.
     split_factor (first a) f -> split_factor (second a) g -> Rabs (f * g - root ^ 2 * x a) <= loss a.
   Proof using good losses.
     intros first_one second_one. destruct factor_nonneg as [k0 F0].
-    destruct (split_factor_near _ _ first_one) as [w1 [e1 [b1 [c1 ->]]]]. destruct (split_factor_near _ _ second_one) as [w2 [e2 [b2 [c2 ->]]]].
+    destruct (split_factor_near _ _ first_one) as [w1 [e1 [b1 [c1 ->]]]].
+    destruct (split_factor_near _ _ second_one) as [w2 [e2 [b2 [c2 ->]]]].
     replace ((root * first a * exp w1 + e1) * (root * second a * exp w2 + e2) - root ^ 2 * (first a * second a))
-      with (root ^ 2 * (first a * second a) * (exp (w1 + w2) - 1) + (root * first a * exp w1 * e2 + root * second a * exp w2 * e1 + e1 * e2))
-      by (rewrite exp_plus; ring).
+      with (root ^ 2 * (first a * second a) * (exp (w1 + w2) - 1)
+      + (root * first a * exp w1 * e2 + root * second a * exp w2 * e1 + e1 * e2)) by (rewrite exp_plus; ring).
     set (k := factor_log) in *. assert (kk : exp (2 * k) = exp k * exp k) by (rewrite <- exp_plus; f_equal; ring).
     pose proof (exp_pos k) as pk. apply abs_between in b1, b2.
-    assert (up : forall z w e, - k <= w <= k -> Rabs e <= exp k * F -> Rabs (root * z * exp w * e) <= exp (2 * k) * (F * (Rabs root * Rabs z))).
+    assert (up : forall z w e, - k <= w <= k -> Rabs e <= exp k * F -> Rabs (root * z * exp w * e)
+      <= exp (2 * k) * (F * (Rabs root * Rabs z))).
     { intros z w e hw he. rewrite !Rabs_mult, (Rabs_right (exp w)) by (left; apply exp_pos).
-      replace (exp (2 * k) * (F * (Rabs root * Rabs z))) with (Rabs root * Rabs z * exp k * (exp k * F)) by (rewrite kk; ring).
-      assert (0 <= Rabs root * Rabs z) by (apply Rmult_le_pos; apply Rabs_pos).
-      apply Rmult_le_compat; [apply Rmult_le_pos; [easy|left; apply exp_pos]|apply Rabs_pos| |easy].
-      apply Rmult_le_compat_l; [easy|apply exp_le; lra]. }
+      replace (exp (2 * k) * (F * (Rabs root * Rabs z))) with (Rabs root * Rabs z * exp k * (exp k * F))
+        by (rewrite kk; ring).
+      assert (0 <= Rabs root * Rabs z) by monotone. monotone. }
     pose proof (up (first a) w1 e2 b1 c2) as u1. pose proof (up (second a) w2 e1 b2 c1) as u2.
     assert (u3 : Rabs (e1 * e2) <= exp (2 * k) * (F * F)).
     { rewrite Rabs_mult. replace (exp (2 * k) * (F * F)) with (exp k * F * (exp k * F)) by (rewrite kk; ring).
       apply Rmult_le_compat; try apply Rabs_pos; easy. }
-    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat.
-    - rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|]. apply expm1_abs, Rabs_le. lra.
-    - eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. lra.
+    triangle. apply Rplus_le_compat.
+    - rewrite Rabs_mult. apply Rmult_le_compat_l; [monotone|]. apply expm1_abs, Rabs_le. lra.
+    - triangle. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. lra.
   Qed.
 
   Lemma split_terms_near l :
@@ -122,41 +124,37 @@ Section Split.
   Theorem score_split : Rabs (y - root ^ 2 * sum (map x components)) <= split_score_error.
   Proof using good losses terms tree low some.
     pose proof (unit_nonneg M good) as fl. assert (fm : 0 <= wm) by (unfold sound in good; lra).
-    assert (fa : 0 <= wa) by (unfold sound in good; lra). destruct factor_nonneg as [k0 F0]. pose proof split_log_parts as parts.
-    destruct (split_terms_near components terms) as [ss [computed near]].
+    assert (fa : 0 <= wa) by (unfold sound in good; lra). destruct factor_nonneg as [k0 F0].
+    pose proof split_log_parts as parts. destruct (split_terms_near components terms) as [ss [computed near]].
     assert (tree' : added M lambda wm ss y h) by now apply added_of_terms with (map term components).
     pose proof (perturbed_sum M good lambda wm ss _ _ y h fl fm near tree') as bound.
     unfold perturbed_rounding, added_loss in bound. rewrite magnitude_map, !sum_map_mult_l in bound.
-    assert (same : size (map (fun a => root ^ 2 * x a) components) = d) by (unfold size; now rewrite map_length). rewrite same in bound.
-    assert (d1 : 1 <= d) by now apply size_at_least_one.
-    assert (higher : INR h <= d - 1).
-    { unfold size in *. apply le_INR in low. rewrite minus_INR in low by (apply INR_le; simpl; lra). simpl in low. lra. }
+    assert (same : size (map (fun a => root ^ 2 * x a) components) = d) by (unfold size; now rewrite map_length).
+    rewrite same in bound. assert (d1 : 1 <= d) by now apply size_at_least_one. assert (higher : INR h <= d - 1).
+    { unfold size in *. apply le_INR in low. rewrite minus_INR in low by (apply INR_le; simpl; lra). simpl in low.
+      lra. }
     set (H := INR h * lambda) in *. assert (hH : 0 <= H) by (apply Rmult_le_pos; [apply pos_INR|easy]).
     assert (HK : lambda + H + b <= split_log).
     { rewrite <- parts. assert (H <= (d - 1) * lambda) by (apply Rmult_le_compat_r; easy). lra. }
     set (X := sum (map (fun a => Rabs (root ^ 2 * x a)) components)) in *.
     assert (X_is : X = root ^ 2 * sum (map (fun a => Rabs (x a)) components)).
-    { unfold X. rewrite <- sum_map_mult_l. apply sum_map_ext. intros. rewrite Rabs_mult, (Rabs_right (root ^ 2)); [easy|].
-      apply Rle_ge, pow2_ge_0. }
+    { unfold X. rewrite <- sum_map_mult_l. apply sum_map_ext. intros.
+      rewrite Rabs_mult, (Rabs_right (root ^ 2)); [easy|]. apply Rle_ge, pow2_ge_0. }
     assert (X0 : 0 <= X) by (apply sum_map_nonneg; intros; apply Rabs_pos).
     set (V := sum (map (fun a => Rabs (first a) + Rabs (second a)) components)).
-    assert (V0 : 0 <= V) by (apply sum_map_nonneg; intros a; pose proof (Rabs_pos (first a)); pose proof (Rabs_pos (second a)); lra).
-    set (W := F * (Rabs root * V + d * F)).
-    assert (W0 : 0 <= W).
-    { apply Rmult_le_pos; [easy|]. apply Rplus_le_le_0_compat; apply Rmult_le_pos; try lra. apply Rabs_pos. }
+    assert (V0 : 0 <= V)
+      by (apply sum_map_nonneg; intros a; pose proof (Rabs_pos (first a)); pose proof (Rabs_pos (second a)); lra).
+    set (W := F * (Rabs root * V + d * F)). assert (W0 : 0 <= W). { apply Rmult_le_pos; [easy|]. monotone. }
     assert (total : sum (map (fun a => loss a) components) = X * (exp b - 1) + exp b * W).
-    { unfold W, V. rewrite sum_map_plus, sum_map_mult_r, sum_map_mult_l. f_equal. f_equal.
-      rewrite sum_map_mult_l. f_equal. rewrite sum_map_plus, sum_map_mult_l, sum_map_const. easy. }
+    { unfold W, V. rewrite sum_map_plus, sum_map_mult_r, sum_map_mult_l. f_equal. f_equal. rewrite sum_map_mult_l.
+      f_equal. rewrite sum_map_plus, sum_map_mult_l, sum_map_const. easy. }
     rewrite total in bound. unfold split_score_error. rewrite <- X_is. fold V. fold W.
     replace (exp (lambda + H) * (X + (X * (exp b - 1) + exp b * W)) - X)
       with ((exp (lambda + H) * exp b - 1) * X + exp (lambda + H) * exp b * W) in bound by ring.
     rewrite <- exp_plus in bound. pose proof (exp_le _ _ HK) as grow.
-    assert ((exp (lambda + H + b) - 1) * X <= (exp split_log - 1) * X) by (apply Rmult_le_compat_r; lra).
-    assert (exp (lambda + H + b) * W <= exp split_log * W) by (apply Rmult_le_compat_r; easy).
-    assert (exp H * (d * wm + (d - 1) * wa) <= exp split_log * (d * (wm + wa))).
-    { assert (0 <= d * wm) by (apply Rmult_le_pos; lra). assert (0 <= (d - 1) * wa) by (apply Rmult_le_pos; lra).
-      apply Rmult_le_compat; [left; apply exp_pos|lra|apply exp_le; lra|lra]. }
-    lra.
+    assert ((exp (lambda + H + b) - 1) * X <= (exp split_log - 1) * X) by monotone.
+    assert (exp (lambda + H + b) * W <= exp split_log * W) by monotone.
+    assert (exp H * (d * wm + (d - 1) * wa) <= exp split_log * (d * (wm + wa))) by monotone. lra.
   Qed.
 End Split.
 
@@ -167,11 +165,10 @@ Theorem stored_score lambda_v floor_v score computed stored error :
 Proof.
   intros [t [e [bt [be ->]]]] close. pose proof (expm1_abs t lambda_v bt) as grows.
   assert (size : Rabs computed <= Rabs score + error).
-  { replace computed with (score + (computed - score)) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra. }
-  replace (computed * exp t + e - score) with ((computed - score) + computed * (exp t - 1) + e) by ring.
-  eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. rewrite Rabs_mult.
-  assert (Rabs computed * Rabs (exp t - 1) <= (Rabs score + error) * (exp lambda_v - 1))
-    by (apply Rmult_le_compat; try apply Rabs_pos; easy). lra.
+  { replace computed with (score + (computed - score)) by ring. triangle. lra. }
+  replace (computed * exp t + e - score) with ((computed - score) + computed * (exp t - 1) + e) by ring. triangle.
+  eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. rewrite Rabs_mult.
+  assert (Rabs computed * Rabs (exp t - 1) <= (Rabs score + error) * (exp lambda_v - 1)) by monotone. lra.
 Qed.
 
 (** ** B9: a score whose scale meets the query, or the key, before the other one does.
@@ -208,20 +205,20 @@ Section ScaledFirst.
   Theorem score_scaled_first : Rabs (y - scale * sum (map x components)) <= scaled_first_error.
   Proof using good reading terms tree low some.
     pose proof (unit_nonneg M good) as fl. assert (fm : 0 <= wm) by (unfold sound in good; lra).
-    assert (fa : 0 <= wa) by (unfold sound in good; lra). assert (rl : 0 <= r * lambda) by now apply Rmult_le_pos.
+    assert (fa : 0 <= wa) by (unfold sound in good; lra). assert (rl : 0 <= r * lambda) by monotone.
     set (b := (2 + r) * lambda). assert (b0 : 0 <= b) by (unfold b; lra).
     set (loss := fun a => Rabs (scale * x a) * (exp b - 1) + exp b * (wm * Rabs (second a))).
     (* each product before its own rounding *)
-    assert (each : forall a, In a components -> exists s, computed_product M s (term a) /\ Rabs (s - scale * x a) <= loss a).
-    { intros a ina. destruct (terms a ina) as [t0 t f s y' b0' bt [t1 [e1 [b1 [c1 ->]]]] -> prod].
-      eexists. split; [exact prod|]. apply abs_between in b0'. apply abs_between in bt. apply abs_between in b1.
+    assert (each : forall a, In a components -> exists s, computed_product M s (term a) /\ Rabs (s - scale * x a)
+      <= loss a).
+    { intros a ina. destruct (terms a ina) as [t0 t f s y' b0' bt [t1 [e1 [b1 [c1 ->]]]] -> prod]. eexists.
+      split; [exact prod|]. apply abs_between in b0'. apply abs_between in bt. apply abs_between in b1.
       replace ((first a * (scale * exp t) * exp t1 + e1) * (second a * exp t0) - scale * (first a * second a))
         with (scale * (first a * second a) * (exp (t + t1 + t0) - 1) + e1 * second a * exp t0) by (rewrite !exp_plus; ring).
-      eapply Rle_trans; [apply Rabs_triang|]. unfold loss. apply Rplus_le_compat.
-      - rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|]. apply expm1_abs. unfold b. apply Rabs_le. lra.
+      triangle. unfold loss. apply Rplus_le_compat.
+      - rewrite Rabs_mult. apply Rmult_le_compat_l; [monotone|]. apply expm1_abs. unfold b. apply Rabs_le. lra.
       - rewrite !Rabs_mult, (Rabs_right (exp t0)), Rmult_comm by (left; apply exp_pos).
-        apply Rmult_le_compat; [left; apply exp_pos|apply Rmult_le_pos; apply Rabs_pos|apply exp_le; unfold b; lra|].
-        apply Rmult_le_compat_r; [apply Rabs_pos|easy]. }
+        apply Rmult_le_compat; [monotone|monotone|apply exp_le; unfold b; lra|]. monotone. }
     assert (all : exists ss, Forall2 (approximates lambda wm) ss (map term components) /\
                     perturbed ss (map (fun a => scale * x a) components) (map loss components)).
     { clear tree low some. induction components as [|a l IH]; [exists []; split; constructor|].
@@ -231,29 +228,26 @@ Section ScaledFirst.
     assert (tree' : added M lambda wm ss y h) by now apply added_of_terms with (map term components).
     pose proof (perturbed_sum M good lambda wm ss _ _ y h fl fm near tree') as bound.
     unfold perturbed_rounding, added_loss in bound. rewrite magnitude_map, !sum_map_mult_l in bound.
-    assert (same : size (map (fun a => scale * x a) components) = d) by (unfold size; now rewrite map_length). rewrite same in bound.
-    assert (d1 : 1 <= d) by now apply size_at_least_one.
-    assert (higher : INR h <= d - 1).
-    { unfold size in *. apply le_INR in low. rewrite minus_INR in low by (apply INR_le; simpl; lra). simpl in low. lra. }
+    assert (same : size (map (fun a => scale * x a) components) = d) by (unfold size; now rewrite map_length).
+    rewrite same in bound. assert (d1 : 1 <= d) by now apply size_at_least_one. assert (higher : INR h <= d - 1).
+    { unfold size in *. apply le_INR in low. rewrite minus_INR in low by (apply INR_le; simpl; lra). simpl in low.
+      lra. }
     set (H := INR h * lambda) in *. assert (hH : 0 <= H) by (apply Rmult_le_pos; [apply pos_INR|easy]).
-    assert (HK : lambda + H + b <= K).
-    { unfold H, b. assert (INR h * lambda <= (d - 1) * lambda) by now apply Rmult_le_compat_r. lra. }
+    assert (HK : lambda + H + b <= K). { unfold H, b. assert (INR h * lambda <= (d - 1) * lambda) by monotone. lra. }
     set (X := sum (map (fun a => Rabs (scale * x a)) components)) in *.
     assert (X_is : X = Rabs scale * sum (map (fun a => Rabs (x a)) components)).
     { unfold X. rewrite <- sum_map_mult_l. apply sum_map_ext. intros. apply Rabs_mult. }
     assert (X0 : 0 <= X) by (apply sum_map_nonneg; intros; apply Rabs_pos).
-    set (V := sum (map (fun a => Rabs (second a)) components)). assert (V0 : 0 <= V) by (apply sum_map_nonneg; intros; apply Rabs_pos).
+    set (V := sum (map (fun a => Rabs (second a)) components)).
+    assert (V0 : 0 <= V) by (apply sum_map_nonneg; intros; apply Rabs_pos).
     assert (losses : sum (map loss components) = X * (exp b - 1) + exp b * (wm * V)).
-    { unfold loss. rewrite sum_map_plus, sum_map_mult_r, !sum_map_mult_l. easy. }
-    rewrite losses in bound. unfold scaled_first_error. rewrite <- X_is. fold V.
+    { unfold loss. rewrite sum_map_plus, sum_map_mult_r, !sum_map_mult_l. easy. } rewrite losses in bound.
+    unfold scaled_first_error. rewrite <- X_is. fold V.
     replace (exp (lambda + H) * (X + (X * (exp b - 1) + exp b * (wm * V))) - X)
       with ((exp (lambda + H) * exp b - 1) * X + exp (lambda + H) * exp b * (wm * V)) in bound by ring.
     rewrite <- exp_plus in bound. pose proof (exp_le _ _ HK) as grow.
-    assert ((exp (lambda + H + b) - 1) * X <= (exp K - 1) * X) by (apply Rmult_le_compat_r; lra).
-    assert (exp (lambda + H + b) * (wm * V) <= exp K * (wm * V)) by (apply Rmult_le_compat_r; [now apply Rmult_le_pos|easy]).
-    assert (exp H * (d * wm + (d - 1) * wa) <= exp K * (d * (wm + wa))).
-    { apply Rmult_le_compat; [left; apply exp_pos| |apply exp_le; lra|lra].
-      assert (0 <= d * wm) by (apply Rmult_le_pos; lra). assert (0 <= (d - 1) * wa) by (apply Rmult_le_pos; lra). lra. }
-    lra.
+    assert ((exp (lambda + H + b) - 1) * X <= (exp K - 1) * X) by monotone.
+    assert (exp (lambda + H + b) * (wm * V) <= exp K * (wm * V)) by monotone.
+    assert (exp H * (d * wm + (d - 1) * wa) <= exp K * (d * (wm + wa))) by monotone. lra.
   Qed.
 End ScaledFirst.

@@ -18,17 +18,15 @@ Local Open Scope R_scope.
 Theorem threshold_slope_grows quantum rate C C' :
   0 < quantum <= 1 -> 0 <= rate < 1 -> 0 <= C <= C' -> threshold_slope quantum C rate <= threshold_slope quantum C' rate.
 Proof.
-  intros small range le. unfold threshold_slope, last_deviation.
-  assert (bits : 0 <= ln (2048 / quantum)).
-  { rewrite <- ln_1. apply ln_le; [lra|]. apply Rmult_le_reg_r with quantum; [lra|].
-    unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
-  assert (inv : 0 < / (1 - rate)) by (apply Rinv_0_lt_compat; lra).
-  assert (low : 0 <= (C + ln (2048 / quantum)) / (1 - rate)) by (apply Rmult_le_pos; lra).
-  assert (more : (C + ln (2048 / quantum)) / (1 - rate) <= (C' + ln (2048 / quantum)) / (1 - rate)) by (apply Rmult_le_compat_r; lra).
+  intros small range le. unfold threshold_slope, last_deviation. assert (bits : 0 <= ln (2048 / quantum)).
+  { rewrite <- ln_1. apply ln_le; [lra|]. apply Rmult_le_reg_r with quantum; [lra|]. unfold Rdiv.
+    rewrite Rmult_assoc, Rinv_l; lra. }
+  assert (inv : 0 < / (1 - rate)) by monotone. assert (low : 0 <= (C + ln (2048 / quantum)) / (1 - rate)) by monotone.
+  assert (more : (C + ln (2048 / quantum)) / (1 - rate) <= (C' + ln (2048 / quantum)) / (1 - rate))
+    by (apply Rmult_le_compat_r; lra).
   set (D := (C + ln (2048 / quantum)) / (1 - rate)) in *. set (D' := (C' + ln (2048 / quantum)) / (1 - rate)) in *.
-  assert (0 <= rate * D) by (apply Rmult_le_pos; lra). assert (rate * D <= rate * D') by (apply Rmult_le_compat_l; lra).
-  assert ((rate * D) ^ 2 <= (rate * D') ^ 2) by (apply pow_incr; lra).
-  apply Rmult_le_compat_l; [lra|]. apply exp_le. lra.
+  assert (0 <= rate * D) by monotone. assert (rate * D <= rate * D') by monotone.
+  assert ((rate * D) ^ 2 <= (rate * D') ^ 2) by (apply pow_incr; lra). monotone.
 Qed.
 
 Section Threshold.
@@ -84,23 +82,23 @@ Section Threshold.
   Lemma key_below a :
     In a keys -> p a * (exp (own_log + error a + rate * (m - score a)) - 1) <= key_threshold a + quantum / 2048.
   Proof using good good_weights max max' errs tau_range loses leaves below_one quantum_range.
-    intros ina. facts. pose proof largest_nonneg as e0. pose proof quotient_unit_nonneg as q0. destruct (errs a ina) as [close le].
-    pose proof (Rabs_pos (computed_score a - score a)). pose proof (proj2 max (score a) (in_map score keys a ina)) as above.
-    assert (re : 0 <= 2 * rate * largest) by (apply Rmult_le_pos; lra).
+    intros ina. facts. pose proof largest_nonneg as e0. pose proof quotient_unit_nonneg as q0.
+    destruct (errs a ina) as [close le]. pose proof (Rabs_pos (computed_score a - score a)).
+    pose proof (proj2 max (score a) (in_map score keys a ina)) as above. assert (re : 0 <= 2 * rate * largest) by monotone.
     assert (C0 : 0 <= own_log + error a) by (unfold own_log; lra).
     assert (S1 : 1 <= weight_sum m (map score keys)) by (apply weight_sum_at_least_one, max).
     assert (small : 0 <= p a <= exp (- (m - score a))).
     { split; [left; apply (weight_pos keys m m' max max')|]. unfold weight. pose proof (exp_pos (- (m - score a))).
-      rewrite <- (Rmult_1_r (exp (- (m - score a)))) at 2. apply Rmult_le_compat_l; [lra|].
-      rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
-    pose proof (element_threshold quantum (own_log + error a) rate quantum_range C0 ltac:(lra) (m - score a) (p a) ltac:(lra) small) as chord.
-    pose proof (threshold_slope_grows quantum rate (own_log + error a) widest_log quantum_range ltac:(lra) ltac:(unfold widest_log; lra)) as steeper.
+      rewrite <- (Rmult_1_r (exp (- (m - score a)))) at 2. apply Rmult_le_compat_l; [lra|]. rewrite <- Rinv_1. monotone. }
+    pose proof (element_threshold quantum (own_log + error a) rate quantum_range C0 ltac:(lra) (m - score a) (p a) ltac:(lra)
+      small) as chord.
+    pose proof (threshold_slope_grows quantum rate (own_log + error a) widest_log quantum_range ltac:(lra)
+      ltac:(unfold widest_log; lra)) as steeper.
     unfold threshold_constant, threshold_floor in chord. unfold key_threshold.
-    assert (threshold_slope quantum (own_log + error a) rate * (m - score a) <= threshold_slope quantum widest_log rate * (m - score a))
-      by (apply Rmult_le_compat_r; lra).
+    assert (threshold_slope quantum (own_log + error a) rate * (m - score a)
+      <= threshold_slope quantum widest_log rate * (m - score a)) by monotone.
     assert ((exp (own_log + error a) - 1 + threshold_slope quantum (own_log + error a) rate * (m - score a)) * p a
-            <= (exp (own_log + error a) - 1 + threshold_slope quantum widest_log rate * (m - score a)) * p a)
-      by (apply Rmult_le_compat_r; lra).
+      <= (exp (own_log + error a) - 1 + threshold_slope quantum widest_log rate * (m - score a)) * p a) by monotone.
     lra.
   Qed.
 
@@ -110,17 +108,20 @@ Section Threshold.
     + (exp (quotient_unit M r) - 1) * sum (map (fun a => p a * Rabs (value a)) keys)
     <= sum (map (fun a => Rabs (value a) * key_threshold a) keys) + values_magnitude * (quantum / 2048).
   Proof using good good_weights max max' errs tau_range loses leaves below_one quantum_range.
-    unfold sharpened_terms, values_magnitude. rewrite <- !sum_map_mult_l, <- sum_map_mult_r, <- !sum_map_plus. apply sum_map_le.
-    intros a ina. pose proof (key_below a ina) as below. pose proof (Rabs_pos (value a)) as v0.
-    assert (same : exp (quotient_unit M r) * (p a * Rabs (value a) * (exp (sharpened_key_log M P m error largest tau h j a) - 1))
-                   + (exp (quotient_unit M r) - 1) * (p a * Rabs (value a))
-                   = Rabs (value a) * (p a * (exp (own_log + error a + rate * (m - score a)) - 1))).
+    unfold sharpened_terms, values_magnitude. rewrite <- !sum_map_mult_l, <- sum_map_mult_r, <- !sum_map_plus.
+    apply sum_map_le. intros a ina. pose proof (key_below a ina) as below. pose proof (Rabs_pos (value a)) as v0.
+    assert (same : exp (quotient_unit M r) *
+      (p a * Rabs (value a) * (exp (sharpened_key_log M P m error largest tau h j a) - 1))
+      + (exp (quotient_unit M r) - 1) * (p a * Rabs (value a))
+      = Rabs (value a) * (p a * (exp (own_log + error a + rate * (m - score a)) - 1))).
     { replace (own_log + error a + rate * (m - score a))
-        with (quotient_unit M r + sharpened_key_log M P m error largest tau h j a) by (unfold own_log, sharpened_key_log, rate; ring).
+        with (quotient_unit M r + sharpened_key_log M P m error largest tau h j a)
+        by (unfold own_log, sharpened_key_log, rate; ring).
       rewrite exp_plus. ring. }
-    rewrite same. replace (Rabs (value a) * key_threshold a + Rabs (value a) * (quantum / 2048))
-      with (Rabs (value a) * (key_threshold a + quantum / 2048)) by ring.
-    now apply Rmult_le_compat_l.
+    rewrite same.
+    replace (Rabs (value a) * key_threshold a + Rabs (value a) * (quantum / 2048))
+    with (Rabs (value a) * (key_threshold a + quantum / 2048)) by ring.
+    monotone.
   Qed.
 
   Lemma lost_below :
@@ -133,12 +134,13 @@ Section Threshold.
     assert (sizes : values_size pairs = values_magnitude) by (unfold values_size, values_magnitude; now rewrite map_map).
     assert (same : size pairs = size keys) by (unfold size; now rewrite map_length).
     assert (V0 : 0 <= values_magnitude) by (apply sum_map_nonneg; intros; apply Rabs_pos).
-    apply Rmult_le_compat; [left; apply exp_pos| | |].
+    apply Rmult_le_compat; [monotone| | |].
     - apply lost_values_nonneg; try easy. intros empty. now apply map_eq_nil in empty.
-    - apply exp_le. unfold widest_log, own_log. assert (0 <= 2 * rate * largest) by (apply Rmult_le_pos; lra). lra.
-    - unfold lost_values. rewrite sizes, same. unfold lost_weight, lost_addend. clear - few none n1 fa fm V0. destruct j as [|j0].
+    - apply exp_le. unfold widest_log, own_log. assert (0 <= 2 * rate * largest) by monotone. lra.
+    - unfold lost_values. rewrite sizes, same. unfold lost_weight, lost_addend. clear - few none n1 fa fm V0.
+      destruct j as [|j0].
       + rewrite (none eq_refl). simpl INR. lra.
-      + assert (INR K * product_floor M <= 2 * size keys * product_floor M) by now apply Rmult_le_compat_r. lra.
+      + assert (INR K * product_floor M <= 2 * size keys * product_floor M) by monotone. lra.
   Qed.
 
   Theorem b9_threshold q u_out floor_out O_hat :
@@ -151,10 +153,11 @@ Section Threshold.
                   y S_hat h j K h' j' r loses leaves hy hs some q u_out floor_out O_hat hq hout) as near.
     cbv zeta in near. eapply Rle_trans; [exact near|]. clear near.
     set (before := (exp (sharpened_common_log M keys m m' error largest tau s h' j' r) - 1) * Rabs O
-                   + exp (sharpened_common_log M keys m m' error largest tau s h' j' r) * sharpened_terms M P keys m error largest tau h j).
-    set (taken := exp (sharpened_common_log M keys m m' error largest tau s h' j' r) * sharpened_lost M P keys largest s h j K + product_floor M).
+      + exp (sharpened_common_log M keys m m' error largest tau s h' j' r) * sharpened_terms M P keys m error largest tau h j).
+    set (taken := exp (sharpened_common_log M keys m m' error largest tau s h' j' r) * sharpened_lost M P keys largest s h j K
+      + product_floor M).
     enough (le : before + taken <= threshold_rounding + threshold_lost).
-    { assert ((1 + u_out) * (before + taken) <= (1 + u_out) * (threshold_rounding + threshold_lost)) by (apply Rmult_le_compat_l; lra). lra. }
+    { assert ((1 + u_out) * (before + taken) <= (1 + u_out) * (threshold_rounding + threshold_lost)) by monotone. lra. }
     assert (no_more : Rabs O <= sum (map (fun a => p a * Rabs (value a)) keys)).
     { unfold attention_output. eapply Rle_trans; [apply sum_map_abs|]. right. apply sum_map_ext. intros a _.
       rewrite Rabs_mult, (Rabs_right (p a)); [easy|]. left. apply (weight_pos keys m m' max max'). }
@@ -163,14 +166,13 @@ Section Threshold.
     assert (whole : exp (sharpened_common_log M keys m m' error largest tau s h' j' r) = exp common * exp (quotient_unit M r))
       by (unfold sharpened_common_log, common; now rewrite <- exp_plus).
     rewrite whole. set (A := exp common). assert (A0 : 0 < A) by apply exp_pos. set (Q := exp (quotient_unit M r)) in *.
-    assert (Q1 : 1 <= Q) by now apply exp_at_least_one.
-    set (T := sharpened_terms M P keys m error largest tau h j) in *. set (L := sharpened_lost M P keys largest s h j K) in *.
+    assert (Q1 : 1 <= Q) by now apply exp_at_least_one. set (T := sharpened_terms M P keys m error largest tau h j) in *.
+    set (L := sharpened_lost M P keys largest s h j K) in *.
     set (U := sum (map (fun a => Rabs (value a) * key_threshold a) keys)) in *.
-    set (V := values_magnitude * (quantum / 2048)) in *. set (W := exp widest_log * (values_magnitude * lost_weight + size keys * lost_addend)) in *.
-    set (X := sum (map (fun a => p a * Rabs (value a)) keys)) in *.
-    assert ((Q - 1) * Rabs O <= (Q - 1) * X) by (apply Rmult_le_compat_l; lra).
-    assert (A * (Q * T + (Q - 1) * X) <= A * (U + V)) by (apply Rmult_le_compat_l; lra).
-    assert (A * ((Q - 1) * Rabs O) <= A * ((Q - 1) * X)) by (apply Rmult_le_compat_l; lra).
-    assert (A * (Q * L) <= A * W) by (apply Rmult_le_compat_l; lra). lra.
+    set (V := values_magnitude * (quantum / 2048)) in *.
+    set (W := exp widest_log * (values_magnitude * lost_weight + size keys * lost_addend)) in *.
+    set (X := sum (map (fun a => p a * Rabs (value a)) keys)) in *. assert ((Q - 1) * Rabs O <= (Q - 1) * X) by monotone.
+    assert (A * (Q * T + (Q - 1) * X) <= A * (U + V)) by monotone.
+    assert (A * ((Q - 1) * Rabs O) <= A * ((Q - 1) * X)) by monotone. assert (A * (Q * L) <= A * W) by monotone. lra.
   Qed.
 End Threshold.

@@ -158,11 +158,12 @@ Section Tempered.
   Theorem tempered_logsumexp :
     Rabs (ln (partition_function (scaled s l)) - ln (partition_function l)) <= tau * (mu + M).
   Proof using max tau_range near_one positive maximum_moves.
-    rewrite (logsumexp_from_statistics (s * m) (scaled s l) (scaled_maximum m l max s positive)), (logsumexp_from_statistics m l max).
+    rewrite (logsumexp_from_statistics (s * m) (scaled s l) (scaled_maximum m l max s positive)),
+      (logsumexp_from_statistics m l max).
     pose proof tempered_log_sum as sums. rewrite <- Rabs_mult in maximum_moves.
     replace (s * m + ln (weight_sum (s * m) (scaled s l)) - (m + ln (weight_sum m l)))
       with ((s - 1) * m + (ln (weight_sum (s * m) (scaled s l)) - ln (weight_sum m l))) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. lra.
+    triangle. lra.
   Qed.
 
   (** What numerics/ puts in the statistics' place: [temperature_error]. *)
@@ -178,13 +179,14 @@ Section Tempered.
     pose proof tempered_log_sum as sums. pose proof (b10_moved_mean m l max tau s tau_range near_one positive) as mean.
     assert (below : tau * M <= tau * (wide_mean w + tau * second l tau))
       by (apply Rmult_le_compat_l; unfold b10_temperature.wider_mean; lra).
-    assert (size_s : widest_square (scaled s l) = widest_square l) by (unfold widest_square, size, scaled; now rewrite map_length).
+    assert (size_s : widest_square (scaled s l) = widest_square l)
+      by (unfold widest_square, size, scaled; now rewrite map_length).
     unfold covers, tempered_statistics; cbn [wide_log_sum wide_mean wide_square wide_maximum wide_logsumexp].
     apply abs_between in sums. rewrite size_s in square. split; [lra|]. split; [|split; [exact square|split]].
     - eapply Rle_trans; [exact mean|]. apply Rmult_le_compat_l; unfold b10_temperature.wider_mean; lra.
-    - replace (s * m) with (m + (s - 1) * m) by ring. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult. lra.
+    - replace (s * m) with (m + (s - 1) * m) by ring. triangle. rewrite Rabs_mult. lra.
     - set (L' := ln (partition_function (scaled s l))) in *. set (L := ln (partition_function l)) in *.
-      replace L' with (L + (L' - L)) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra.
+      replace L' with (L + (L' - L)) by ring. triangle. lra.
   Qed.
 End Tempered.
 
@@ -239,16 +241,17 @@ Section Kernel.
   Proof using good good_out max max' errs tau_range near_one positive maximum_moves writes scales loses leaves some items top some_here enough.
     intros hs h1 h2 h3 h4.
     pose proof (b5_logsumexp M good 0 (s * m') moved S_hat h j hs enough g m_hat y z u_out _ L_hat h1 h2 h3 h4) as own.
-    pose proof (wider_logsumexp M out good good_out 0 (s * m') moved h j u_out g r sharpened_statistics top (Rle_refl 0) writes scales loses leaves
-                  sharpened_statistics_cover some_here) as wide. rewrite items in wide.
-    pose proof (perturbed_logsumexp keys m m' max max' error largest errs) as first.
+    pose proof (wider_logsumexp M out good good_out 0 (s * m') moved h j u_out g r sharpened_statistics top (Rle_refl 0) writes
+      scales loses leaves sharpened_statistics_cover some_here) as wide.
+    rewrite items in wide. pose proof (perturbed_logsumexp keys m m' max max' error largest errs) as first.
     pose proof (tempered_logsumexp m' computed_scores max' tau s tau_range near_one positive mu maximum_moves) as second_move.
     pose proof (perturbed_statistics keys m m' max max' error largest errs) as [_ [mean _]].
     assert (tau * (mu + b10_temperature.wider_mean m' computed_scores tau) <= tau * (mu + sharpened_mean))
       by (apply Rmult_le_compat_l; unfold b10_temperature.wider_mean, sharpened_mean; lra).
     cbv zeta in *. set (L1 := ln (partition_function computed_scores)) in *. set (L2 := ln (partition_function moved)) in *.
-    replace (L_hat - ln (partition_function scores)) with ((L_hat - L2) + ((L2 - L1) + (L1 - ln (partition_function scores)))) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. pose proof (Rabs_triang (L2 - L1) (L1 - ln (partition_function scores))). lra.
+    replace (L_hat - ln (partition_function scores)) with ((L_hat - L2) + ((L2 - L1) + (L1 - ln (partition_function scores))))
+      by ring.
+    triangle. pose proof (Rabs_triang (L2 - L1) (L1 - ln (partition_function scores))). lra.
   Qed.
 
   Theorem b9_sharpened_entropy y q x z H_hat :
@@ -259,15 +262,17 @@ Section Kernel.
     <= widened entropy_output_f + widened entropy_lost_f + (entropy_moved keys m error largest + tau * widest_square scores).
   Proof using good good_out max max' errs tau_range near_one near_too positive maximum_moves writes scales loses leaves some items top some_here enough.
     intros moments few h1 h2 h3 h4.
-    pose proof (b6_entropy M good 0 (s * m') moved S_hat y h j r loses leaves moments enough few q x z u_out _ H_hat h1 h2 h3 h4) as own.
-    pose proof (wider_entropy M out good good_out 0 (s * m') moved h j u_out g r sharpened_statistics top (Rle_refl 0) writes scales loses leaves
-                  sharpened_statistics_cover some_here) as wide. rewrite items in wide.
-    pose proof (perturbed_entropy keys m max error largest errs) as first.
+    pose proof (b6_entropy M good 0 (s * m') moved S_hat y h j r loses leaves moments enough few q x z u_out _ H_hat h1 h2 h3
+      h4) as own.
+    pose proof (wider_entropy M out good good_out 0 (s * m') moved h j u_out g r sharpened_statistics top (Rle_refl 0) writes
+      scales loses leaves sharpened_statistics_cover some_here) as wide.
+    rewrite items in wide. pose proof (perturbed_entropy keys m max error largest errs) as first.
     pose proof (tempered_entropy m' computed_scores max' tau s tau_range near_one near_too positive) as second_move.
-    assert (same : widest_square computed_scores = widest_square scores) by (unfold widest_square, size; now rewrite !map_length).
+    assert (same : widest_square computed_scores = widest_square scores)
+      by (unfold widest_square, size; now rewrite !map_length).
     rewrite same in second_move. cbv zeta in *. set (H1 := entropy computed_scores) in *. set (H2 := entropy moved) in *.
-    replace (H_hat - entropy scores) with ((H_hat - H2) + ((H2 - H1) + (H1 - entropy scores))) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. pose proof (Rabs_triang (H2 - H1) (H1 - entropy scores)). lra.
+    replace (H_hat - entropy scores) with ((H_hat - H2) + ((H2 - H1) + (H1 - entropy scores))) by ring. triangle.
+    pose proof (Rabs_triang (H2 - H1) (H1 - entropy scores)). lra.
   Qed.
 End Kernel.
 

@@ -26,13 +26,11 @@ Lemma rounded_apart u_out floor_out H exact moved y H_hat rounding lost bound :
 Proof.
   intros pos apart near [d [e [bd [be ->]]]] below.
   pose proof (rounded_error u_out H y d e rounding lost floor_out bd be near) as own. rewrite (Rabs_right H) in own by lra.
-  replace (y * (1 + d) + e - exact) with ((y * (1 + d) + e - H) + (H - exact)) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra.
+  replace (y * (1 + d) + e - exact) with ((y * (1 + d) + e - H) + (H - exact)) by ring. triangle. lra.
 Qed.
 
 Lemma entropy_with_nothing logits : entropy_with 0 logits = entropy logits.
-Proof.
-  unfold entropy_with, entropy. f_equal. apply sum_map_ext. intros p _. now rewrite Rplus_0_r.
-Qed.
+Proof. unfold entropy_with, entropy. f_equal. apply sum_map_ext. intros p _. now rewrite Rplus_0_r. Qed.
 
 Section Entropies.
   Context (M : arithmetic) (out : output_format) (good : sound M) (good_out : sound_output out) (kappa m : R)
@@ -68,19 +66,19 @@ Section Entropies.
     rounded_output u_out (b2_element.output_floor out) z H_hat ->
     Rabs (H_hat - exact) <= widened entropy_uncentred_output_f + widened entropy_uncentred_lost_f + moved.
   Proof using good good_out conversions writes scales loses leaves covered apart some hs max enough.
-    intros same max' near hy few none h1 h2 h3 h4 h5 h6 h7.
-    assert (floor : 0 <= argument_floor M kappa j).
+    intros same max' near hy few none h1 h2 h3 h4 h5 h6 h7. assert (floor : 0 <= argument_floor M kappa j).
     { unfold argument_floor. pose proof (slope_nonneg M good). pose proof (pos_INR j).
       assert (0 <= (INR j + 1) * standard_model.argument_step M) by (apply Rmult_le_pos; [lra|apply good]).
       assert (0 <= (1 + standard_model.slope M) * kappa) by (apply Rmult_le_pos; lra). lra. }
     pose proof (log_unit_nonneg g ltac:(lra)) as g0.
-    pose proof (wider_entropy_uncentred M out good good_out kappa m logits h j u_out g r w max conversions writes (proj1 scales) loses leaves
-                  covered some row same (proj2 scales)) as wide. cbv zeta in wide.
-    pose proof max as top. pose proof hs as total. pose proof enough as enough'. rewrite same in top, total, enough', few.
-    pose proof (b7_entropy M good kappa m m' (log_unit g) (argument_floor M kappa j) row top max' ltac:(lra) near y s h j K h j r hy few none
-                  total enough' loses leaves g m_hat x q v1 v2 v3 z1 z u_out _ H_hat h1 h2 h3 h4 h5 h6 h7) as own.
+    pose proof (wider_entropy_uncentred M out good good_out kappa m logits h j u_out g r w max conversions writes (proj1 scales)
+      loses leaves covered some row same (proj2 scales)) as wide.
+    cbv zeta in wide. pose proof max as top. pose proof hs as total. pose proof enough as enough'.
+    rewrite same in top, total, enough', few.
+    pose proof (b7_entropy M good kappa m m' (log_unit g) (argument_floor M kappa j) row top max' ltac:(lra) near y s h j K h j
+      r hy few none total enough' loses leaves g m_hat x q v1 v2 v3 z1 z u_out _ H_hat h1 h2 h3 h4 h5 h6 h7) as own.
     rewrite <- same in own. replace (H_hat - exact) with ((H_hat - entropy logits) + (entropy logits - exact)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. lra.
+    triangle. lra.
   Qed.
 
   (** At any eps, 1e-9 or 0: the kernel adds none. *)
@@ -155,11 +153,13 @@ Section Rows.
     covers (sharpened_statistics keys m largest tau mu) (s * m') (scaled s computed_scores) /\
     Rabs (entropy (scaled s computed_scores) - entropy scores) <= entropy_moved keys m error largest + tau * widest_square scores.
   Proof using max max' errs tau_range near_one near_too positive maximum_moves.
-    split; [exact (sharpened_statistics_cover keys m m' max max' error largest errs tau s mu tau_range near_one positive maximum_moves)|].
+    split; [exact (sharpened_statistics_cover keys m m' max max' error largest errs tau s mu tau_range near_one positive
+      maximum_moves)|].
     pose proof (perturbed_entropy keys m max error largest errs) as first.
     pose proof (tempered_entropy m' computed_scores max' tau s tau_range near_one near_too positive) as second_move.
-    assert (same : widest_square computed_scores = widest_square scores) by (unfold widest_square, size; now rewrite !map_length).
+    assert (same : widest_square computed_scores = widest_square scores)
+      by (unfold widest_square, size; now rewrite !map_length).
     rewrite same in second_move. set (H1 := entropy computed_scores) in *. set (H2 := entropy (scaled s computed_scores)) in *.
-    replace (H2 - entropy scores) with ((H2 - H1) + (H1 - entropy scores)) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra.
+    replace (H2 - entropy scores) with ((H2 - H1) + (H1 - entropy scores)) by ring. triangle. lra.
   Qed.
 End Rows.

@@ -29,10 +29,9 @@ Section Bracket.
   Proof using good good_out hs some within.
     intros inx elem.
     destruct (element_error M out good good_out kappa m logits s h j hs some x p inx elem) as [w [e [bw [be ->]]]].
-    exists w, e. apply abs_between in bw. apply abs_between in be.
-    assert (t * (m - x) <= t * delta).
-    { apply Rmult_le_compat_l; [now apply slope_nonneg|]. now apply within; [apply max|]. }
-    repeat split; try lra. rewrite (coefficient_from_weight m logits max). now replace (x - m) with (- (m - x)) by ring.
+    exists w, e. apply abs_between in bw. apply abs_between in be. assert (t * (m - x) <= t * delta).
+    { apply Rmult_le_compat_l; [now apply slope_nonneg|]. now apply within; [apply max|]. } repeat split; try lra.
+    rewrite (coefficient_from_weight m logits max). now replace (x - m) with (- (m - x)) by ring.
   Qed.
 
   Let sizes x : In x logits -> 1 <= n /\ 0 <= delta.
@@ -49,8 +48,7 @@ Section Bracket.
     { eapply Rle_trans; [now apply lower_below_sharp_lower | now apply coefficient_at_least]. }
     assert (0 < exp (- delta) / n) by (apply Rdiv_lt_0_compat; [apply exp_pos | lra]).
     assert (exp (- delta) / n * exp (- (C + t * delta)) <= coefficient logits x * exp w).
-    { apply Rmult_le_compat; [lra | left; apply exp_pos | easy | apply exp_le; lra]. }
-    lra.
+    { apply Rmult_le_compat; [lra | left; apply exp_pos | easy | apply exp_le; lra]. } lra.
   Qed.
 
   Theorem bracket_upper x p :
@@ -60,10 +58,8 @@ Section Bracket.
     intros inx elem. destruct (moved x p inx elem) as [w [e [bw [be ->]]]]. destruct (sizes x inx) as [many nonneg].
     assert (coefficient logits x <= exp delta / n).
     { eapply Rle_trans; [now apply coefficient_at_most with (d := delta) | now apply sharp_upper_below_upper]. }
-    assert (0 <= coefficient logits x).
-    { left. apply coefficient_pos. now apply (in_not_nil x). }
+    assert (0 <= coefficient logits x). { left. apply coefficient_pos. now apply (in_not_nil x). }
     assert (coefficient logits x * exp w <= exp delta / n * exp (C + t * delta)).
-    { apply Rmult_le_compat; [easy | left; apply exp_pos | easy | apply exp_le; lra]. }
-    lra.
+    { apply Rmult_le_compat; [easy | left; apply exp_pos | easy | apply exp_le; lra]. } lra.
   Qed.
 End Bracket.

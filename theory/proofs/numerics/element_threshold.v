@@ -17,11 +17,10 @@ Local Open Scope R_scope.
 Lemma growing (f df : R -> R) a b :
   a <= b -> (forall x, a <= x <= b -> is_derive f x (df x)) -> (forall x, a <= x <= b -> 0 <= df x) -> f a <= f b.
 Proof.
-  intros le der pos.
-  destruct (MVT_gen f a b df) as [c [range eq]].
+  intros le der pos. destruct (MVT_gen f a b df) as [c [range eq]].
   - intros x hx. rewrite Rmin_left, Rmax_right in hx by lra. apply der. lra.
-  - intros x hx. rewrite Rmin_left, Rmax_right in hx by lra.
-    apply derivable_continuous_pt, ex_derive_Reals_0. eexists. apply der. lra.
+  - intros x hx. rewrite Rmin_left, Rmax_right in hx by lra. apply derivable_continuous_pt, ex_derive_Reals_0. eexists.
+    apply der. lra.
   - rewrite Rmin_left, Rmax_right in range by lra. pose proof (pos c range).
     assert (0 <= df c * (b - a)) by (apply Rmult_le_pos; lra). lra.
 Qed.
@@ -29,13 +28,12 @@ Qed.
 (** g = z e^(z^2/6) - sinh z satisfies g'' - g = z^3/9 e^(z^2/6) >= 0, g(0) = g'(0) = 0. *)
 Lemma sinh_bound z : 0 <= z -> (exp z - exp (- z)) / 2 <= z * exp (z ^ 2 / 6).
 Proof.
-  intros hz.
-  set (g := fun x => x * exp (x ^ 2 / 6) - (exp x - exp (- x)) / 2).
+  intros hz. set (g := fun x => x * exp (x ^ 2 / 6) - (exp x - exp (- x)) / 2).
   set (g' := fun x => (1 + x ^ 2 / 3) * exp (x ^ 2 / 6) - (exp x + exp (- x)) / 2).
   assert (first : forall x, 0 <= x -> 0 <= (g' x + g x) * exp (- x)).
-  { intros x hx.
-    replace 0 with ((g' 0 + g 0) * exp (- 0)).
-    - apply (growing (fun y => (g' y + g y) * exp (- y)) (fun y => y ^ 3 / 9 * exp (y ^ 2 / 6) * exp (- y))); [easy| |].
+  { intros x hx. replace 0 with ((g' 0 + g 0) * exp (- 0)).
+    - apply (growing (fun y => (g' y + g y) * exp (- y)) (fun y => y ^ 3 / 9 * exp (y ^ 2 / 6) * exp (- y)));
+        [easy| |].
       + intros y _. unfold g, g'. auto_derive; [easy|]. simpl. unfold Rdiv. field.
       + intros y hy. pose proof (exp_pos (y ^ 2 / 6)). pose proof (exp_pos (- y)).
         assert (0 <= y ^ 3) by (apply pow_le; lra). repeat apply Rmult_le_pos; lra.
@@ -53,13 +51,11 @@ Qed.
 Lemma expm1_chord y : 0 <= y -> exp y - 1 <= y * exp (y / 2 + y ^ 2 / 24).
 Proof.
   intros hy. pose proof (sinh_bound (y / 2) ltac:(lra)) as bound.
-  replace ((y / 2) ^ 2 / 6) with (y ^ 2 / 24) in bound by field.
-  rewrite exp_plus. pose proof (exp_pos (y / 2)).
+  replace ((y / 2) ^ 2 / 6) with (y ^ 2 / 24) in bound by field. rewrite exp_plus. pose proof (exp_pos (y / 2)).
   assert (exp (y / 2) * ((exp (y / 2) - exp (- (y / 2))) / 2) <= exp (y / 2) * (y / 2 * exp (y ^ 2 / 24)))
     by (apply Rmult_le_compat_l; lra).
   assert (exp (y / 2) * exp (y / 2) = exp y) by (rewrite <- exp_plus; f_equal; field).
-  assert (exp (y / 2) * exp (- (y / 2)) = 1) by (rewrite <- exp_plus, Rplus_opp_r; apply exp_0).
-  lra.
+  assert (exp (y / 2) * exp (- (y / 2)) = 1) by (rewrite <- exp_plus, Rplus_opp_r; apply exp_0). lra.
 Qed.
 
 (** ** The threshold *)
@@ -70,8 +66,7 @@ Section Threshold.
 
   Definition last_deviation : R := (C + ln (2048 / quantum)) / (1 - rate).
   Definition threshold_constant : R := exp C - 1.
-  Definition threshold_slope : R :=
-    rate * exp (C + rate * last_deviation / 2 + (rate * last_deviation) ^ 2 / 24).
+  Definition threshold_slope : R := rate * exp (C + rate * last_deviation / 2 + (rate * last_deviation) ^ 2 / 24).
   Definition threshold_floor : R := quantum / 2048.
 
   Theorem element_threshold d p :

@@ -109,9 +109,7 @@ Section Score.
 
   (** Behind a scale of plus or minus 2^e: the same multiples, of 2^(g + e). *)
   Lemma scaled_multiple g e c x : c = two_to e \/ c = - two_to e -> on_multiples g x -> on_multiples (g + e) (c * x).
-  Proof.
-    intros [->| ->] [n ->]; [exists n|exists (- n)%Z]; rewrite bpow_plus, ?opp_IZR; ring.
-  Qed.
+  Proof. intros [->| ->] [n ->]; [exists n|exists (- n)%Z]; rewrite bpow_plus, ?opp_IZR; ring. Qed.
 
   Lemma scaled_size e c : c = two_to e \/ c = - two_to e -> Rabs c = two_to e.
   Proof. pose proof (bpow_gt_0 radix2 e). intros [->| ->]; [rewrite Rabs_right|rewrite Rabs_Ropp, Rabs_right]; lra. Qed.

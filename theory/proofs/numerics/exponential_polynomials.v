@@ -52,8 +52,7 @@ Definition cpu_binary64_polynomial (r : R) : R :=
 Local Ltac certify r degree precision :=
   interval with (Tactic.i_bisect r, Tactic.i_taylor r, Tactic.i_degree degree, Tactic.i_prec precision).
 
-Theorem filter_method_error r :
-  Rabs r <= 34658 / 100000 -> Rabs (filter_polynomial r * exp (- r) - 1) <= / 2 ^ 57.
+Theorem filter_method_error r : Rabs r <= 34658 / 100000 -> Rabs (filter_polynomial r * exp (- r) - 1) <= / 2 ^ 57.
 Proof. intros range. apply abs_between in range. unfold filter_polynomial. certify r 8%nat 68%positive. Qed.
 
 (** ln(2)/2 (1 + 1e-4) < 0.346609. *)

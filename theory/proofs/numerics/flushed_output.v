@@ -42,9 +42,7 @@ Section Flushed.
   Proof using two. lia. Qed.
 
   Lemma unit_below_one : 0 <= u < 1.
-  Proof using two.
-    split; [apply bpow_ge_0|]. change 1 with (bpow radix2 0). apply bpow_lt. lia.
-  Qed.
+  Proof using two. split; [apply bpow_ge_0|]. change 1 with (bpow radix2 0). apply bpow_lt. lia. Qed.
 
   Lemma quantum_below_normal : 0 <= half_quantum <= N.
   Proof using two.
@@ -77,8 +75,7 @@ Section Flushed.
     split; [now apply as_logarithm|now exists d, e].
   Qed.
 
-  Theorem stored_result y p :
-    stores y p -> p <> 0 -> computed_output keeping y p /\ rounded_output u half_quantum y p.
+  Theorem stored_result y p : stores y p -> p <> 0 -> computed_output keeping y p /\ rounded_output u half_quantum y p.
   Proof using two. intros [-> |[_ zero]] other; [apply rounded_is_kept|contradiction]. Qed.
 
   (** ** Bounds *)
@@ -124,8 +121,7 @@ Section Flushed.
     Forall2 (flushes F) ks ps -> Rabs (sum ks - exact) <= bound ->
     Rabs (sum ps - exact) <= bound + INR (zeros ps) * N.
   Proof using two.
-    intros stored close.
-    assert (apart : Rabs (sum ps - sum ks) <= INR (zeros ps) * N).
+    intros stored close. assert (apart : Rabs (sum ps - sum ks) <= INR (zeros ps) * N).
     { clear close. induction stored as [|k p ks ps fl _ IH].
       { change (INR (zeros [])) with 0. rewrite Rminus_eq_0, Rabs_R0. lra. }
       pose proof (bpow_ge_0 radix2 (emin F + prec F - 1)) as pos. change (0 <= N) in pos.
@@ -135,10 +131,10 @@ Section Flushed.
         - destruct (Req_EM_T 0 0) as [_|no]; [|contradiction]. rewrite Rminus_0_l, Rabs_Ropp. lra. }
       assert (count : INR (zeros (p :: ps)) = (if Req_EM_T p 0 then 1 else 0) + INR (zeros ps)).
       { unfold zeros. cbn [filter]. destruct (Req_EM_T p 0); cbn [length]; [rewrite S_INR|]; ring. }
-      change (sum (p :: ps) - sum (k :: ks)) with (p + sum ps - (k + sum ks)). rewrite count, Rmult_plus_distr_r. replace (p + sum ps - (k + sum ks)) with ((p - k) + (sum ps - sum ks)) by ring.
-      eapply Rle_trans; [apply Rabs_triang|]. now apply Rplus_le_compat. }
-    replace (sum ps - exact) with ((sum ps - sum ks) + (sum ks - exact)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. lra.
+      change (sum (p :: ps) - sum (k :: ks)) with (p + sum ps - (k + sum ks)). rewrite count, Rmult_plus_distr_r.
+      replace (p + sum ps - (k + sum ks)) with ((p - k) + (sum ps - sum ks)) by ring. triangle.
+      now apply Rplus_le_compat. }
+    replace (sum ps - exact) with ((sum ps - sum ks) + (sum ks - exact)) by ring. triangle. lra.
   Qed.
 
   Theorem flushed_most exact bound p :
@@ -159,8 +155,7 @@ Example half_of_binary16_is_flushed tie :
   stores binary16 tie y y /\ stores binary16 tie y 0 /\ y <> 0 /\
   Rabs (0 - y) = smallest_normal binary16 - y /\ excess binary16 y = smallest_normal binary16 - / 2 * smallest_subnormal binary16.
 Proof.
-  intros y. assert (pos : 0 < y) by apply bpow_gt_0.
-  assert (same : nearest binary16 tie y = y).
+  intros y. assert (pos : 0 < y) by apply bpow_gt_0. assert (same : nearest binary16 tie y = y).
   { apply round_generic; [typeclasses eauto|]. apply generic_format_bpow. unfold FLT_exp. cbn. lia. }
   assert (normal : smallest_normal binary16 = 2 * y).
   { unfold smallest_normal, y. cbn [emin prec binary16]. change 2 with (two_to 1). rewrite <- bpow_plus. reflexivity. }

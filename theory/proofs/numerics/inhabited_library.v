@@ -44,8 +44,7 @@ Section Rounded.
   (** Below half the smallest number the nearest number is 0. *)
   Lemma nearest_of_tiny z : 0 < z <= two_to (2 * emin F) -> nearest F tie z = 0.
   Proof.
-    intros [pos tiny]. unfold nearest.
-    apply (round_N_small radix2 (FLT_exp (emin F) (prec F)) tie z (mag radix2 z)).
+    intros [pos tiny]. unfold nearest. apply (round_N_small radix2 (FLT_exp (emin F) (prec F)) tie z (mag radix2 z)).
     - apply bpow_mag_le || idtac. destruct (mag radix2 z) as [e he]. cbn. apply he. lra.
     - assert (e : (mag radix2 z <= 2 * emin F + 1)%Z).
       { apply mag_le_bpow; [lra|]. rewrite Rabs_right by lra. eapply Rle_lt_trans; [apply tiny|]. apply bpow_lt. lia. }
@@ -55,8 +54,7 @@ Section Rounded.
   Lemma nearest_logarithm z : Rabs (nearest F tie z - z) <= 4 * unit_roundoff F * Rabs z + / 2 * smallest_subnormal F.
   Proof.
     destruct (nearest_any F precision_positive tie z) as [d [e [bd [be [_ ->]]]]].
-    replace (z * (1 + d) + e - z) with (d * z + e) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy]. rewrite Rabs_mult.
+    replace (z * (1 + d) + e - z) with (d * z + e) by ring. triangle. apply Rplus_le_compat; [|easy]. rewrite Rabs_mult.
     apply Rmult_le_compat_r; [apply Rabs_pos|]. pose proof (bpow_ge_0 radix2 (- prec F)). unfold unit_roundoff in *. lra.
   Qed.
 
@@ -94,8 +92,7 @@ Proof.
       [apply binary16_usable|apply bfloat16_usable|apply binary32_usable|apply binary64_usable]. }
   pose proof (arithmetic_sound F good) as sound_M. split; [exact sound_M|]. split; [|split].
   - intros b hb pos. exact (exp_computed F _ _ _ good (rounded_library F tie good) b hb pos).
-  - intros x y hx hy. pose proof (unit_range F 0 good ltac:(lia)).
-    apply nearest_is_computed; try easy; try lra; lia.
+  - intros x y hx hy. pose proof (unit_range F 0 good ltac:(lia)). apply nearest_is_computed; try easy; try lra; lia.
   - exists 1, 1. pose proof (number_1 F good). repeat split; try easy; lra.
 Qed.
 
@@ -132,14 +129,13 @@ Proof.
   assert (numbers : forall x, In x row -> number binary32 x).
   { intros x [<-|[<-|[]]]; apply (small_integer 0) || apply (small_integer (-1)); reflexivity. }
   split; [exact numbers|].
-  destruct (streamed_within binary32 tie _ _ _ binary32_usable (library_of_binary32 tie) chunks [] eq_refl ltac:(discriminate) numbers)
-    as [a [found [[top_in top_above] _]]].
-  exists a. split; [exact found|].
-  assert (top a = 0) as ->.
+  destruct (streamed_within binary32 tie _ _ _ binary32_usable (library_of_binary32 tie) chunks [] eq_refl
+    ltac:(discriminate) numbers) as [a [found [[top_in top_above] _]]].
+  exists a. split; [exact found|]. assert (top a = 0) as ->.
   { assert (0 <= top a) by (apply top_above; now left). destruct top_in as [e|[e|[]]]; lra. }
   assert (few : (rescalings a <= 1)%nat).
-  { cbn in found. unfold join in found. cbn in found.
-    destruct (Rle_dec (-1) 0) as [_|no]; [|lra]. injection found as <-. cbn. lia. }
+  { cbn in found. unfold join in found. cbn in found. destruct (Rle_dec (-1) 0) as [_|no]; [|lra].
+    injection found as <-. cbn. lia. }
   assert (max : is_maximum 0 [0; -1]) by (split; [now left|intros x [<-|[<-|[]]]; lra]).
   pose proof (lost_sum_growing _ (arithmetic_sound binary32 binary32_usable) 0 0 [0; -1] 1 1 (rescalings a) 1 max
                 (Rle_refl 0) (le_n _) few) as less.

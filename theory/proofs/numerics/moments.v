@@ -93,52 +93,47 @@ Section Moments.
     (* the very underflow e of the factor that both sums meet *)
     pose proof ex as [tx [e [btx [be [beb [far hf]]]]]].
     assert (st' : sum_state M l r' s' h (S j) (S K) (b ++ rescaling_losses M r r' l b e)).
-    { now apply (rescaled_state_with M good l r r' s b0 f s' h j K b tx e). }
-    exists e. split; [easy|]. clear prod ex.
+    { now apply (rescaled_state_with M good l r r' s b0 f s' h j K b tx e). } exists e. split; [easy|]. clear prod ex.
     pose proof (state_magnitude M good _ _ _ _ _ _ _ st) as mag. destruct st as [v ab pb u dn m _].
-    destruct mt as [pT uT dT mT _]. facts.
-    pose proof (all_placed r l b ab pb) as pall. set (d := r' - r) in *. assert (hd : 0 <= d) by (unfold d; lra).
-    set (W := pull k r (items l ++ b)) in *. assert (hW : 0 <= W) by now apply pull_nonneg.
-    set (E := pull k r b). assert (hE : 0 <= E) by now apply pull_nonneg.
+    destruct mt as [pT uT dT mT _]. facts. pose proof (all_placed r l b ab pb) as pall. set (d := r' - r) in *.
+    assert (hd : 0 <= d) by (unfold d; lra). set (W := pull k r (items l ++ b)) in *.
+    assert (hW : 0 <= W) by now apply pull_nonneg. set (E := pull k r b). assert (hE : 0 <= E) by now apply pull_nonneg.
     set (Z := beside r l b bT j) in *. assert (hZ : 0 <= Z) by now apply beside_nonneg.
     set (G := drag k r (items l)) in *. assert (hG : 0 <= G) by (now apply drag_nonneg, placed_items).
     set (P := drag (1 + t) r (items l)) in *. assert (hP : 0 <= P) by (now apply drag_nonneg, placed_items).
     set (V := pull (1 + t) r (items l)). assert (hV : 0 <= V) by (now apply pull_nonneg, placed_items).
     rewrite (tilted_down M good) in dn. fold V in dn. fold E in dn.
-    assert (hU : pull k r (items l) = W - E) by (unfold W, E; rewrite pull_app; ring).
-    set (aS := sum_log M h j) in *. set (aT := moment_log h j) in *.
-    pose proof (sum_log_nonneg M good h j high) as haS. fold aS in haS.
+    assert (hU : pull k r (items l) = W - E) by (unfold W, E; rewrite pull_app; ring). set (aS := sum_log M h j) in *.
+    set (aT := moment_log h j) in *. pose proof (sum_log_nonneg M good h j high) as haS. fold aS in haS.
     assert (apart : aS + lambda + au <= aT).
-    { unfold aS, aT. rewrite <- moment_log_above. pose proof (pos_INR j).
-      assert (0 <= INR j * lambda) by now apply Rmult_le_pos. lra. }
+    { unfold aS, aT. rewrite <- moment_log_above. pose proof (pos_INR j). assert (0 <= INR j * lambda) by monotone.
+      lra. }
     (* p = d S, with the argument's error, and c S *)
     pose proof arg as [ta [c [bta [bc hb]]]]. destruct hp as [t4 [e4 [bt4 [be4 hp]]]].
     destruct hq as [t5 [e5 [bt5 [be5 hq]]]]. destruct hy as [t6 [e6 [bt6 [be6 hy]]]].
     assert (dS : exp (- aT) * (d * V) - exp aT * (d * E) <= d * exp ta * exp t4 * s <= exp aT * (d * W)).
-    { destruct (scaled_between (exp (- aS) * V) (exp aS * E) (exp aS * W) s (exp ta * exp t4)
-                  (exp (- (au + lambda))) (exp (au + lambda))) as [lo hi];
-        try (apply Rmult_le_pos; [left; apply exp_pos|easy]); try lra; [apply exp_pos| |].
-      - rewrite <- exp_plus. apply abs_between in bta. apply abs_between in bt4. split; apply exp_le; lra.
+    { destruct (scaled_between (exp (- aS) * V) (exp aS * E) (exp aS * W) s (exp ta * exp t4) (exp (- (au + lambda)))
+        (exp (au + lambda))) as [lo hi]; try (apply Rmult_le_pos; [monotone|easy]); try lra; [monotone| |].
+      - rewrite <- exp_plus. apply abs_between in bta. apply abs_between in bt4. monotone.
       - replace (d * exp ta * exp t4 * s) with (d * (s * (exp ta * exp t4))) by ring.
         assert (E1 : exp aS * exp (au + lambda) <= exp aT) by (rewrite <- exp_plus; apply exp_le; lra).
         assert (E2 : exp (- aT) <= exp (- aS) * exp (- (au + lambda))) by (rewrite <- exp_plus; apply exp_le; lra).
         split.
         + replace (exp (- aT) * (d * V) - exp aT * (d * E)) with (d * (exp (- aT) * V - exp aT * E)) by ring.
           apply Rmult_le_compat_l; [easy|].
-          assert (exp (- aT) * V <= exp (- aS) * exp (- (au + lambda)) * V) by now apply Rmult_le_compat_r.
-          assert (exp aS * exp (au + lambda) * E <= exp aT * E) by now apply Rmult_le_compat_r. lra.
+          assert (exp (- aT) * V <= exp (- aS) * exp (- (au + lambda)) * V) by monotone.
+          assert (exp aS * exp (au + lambda) * E <= exp aT * E) by monotone. lra.
         + replace (exp aT * (d * W)) with (d * (exp aT * W)) by ring. apply Rmult_le_compat_l; [easy|].
-          assert (exp aS * exp (au + lambda) * W <= exp aT * W) by now apply Rmult_le_compat_r. lra. }
+          assert (exp aS * exp (au + lambda) * W <= exp aT * W) by monotone. lra. }
     assert (cS : Rabs (c * exp t4 * s) <= exp aT * (c0 * W)).
     { rewrite !Rabs_mult, (Rabs_right (exp t4)) by (left; apply exp_pos).
       apply Rle_trans with (c0 * exp lambda * (exp aS * W)).
       - pose proof (Rabs_pos c). pose proof (Rabs_pos s). pose proof (exp_pos t4). apply abs_between in bt4.
-        repeat (apply Rmult_le_compat; try easy; try lra); [apply Rmult_le_pos; lra | apply exp_le; lra].
+        repeat (apply Rmult_le_compat; try easy; try lra); [monotone| monotone].
       - replace (c0 * exp lambda * (exp aS * W)) with (exp lambda * exp aS * (c0 * W)) by ring.
-        apply Rmult_le_compat_r; [apply Rmult_le_pos; lra|]. rewrite <- exp_plus. apply exp_le. lra. }
-    set (X := exp aT). assert (X1 : 1 <= X) by (apply exp_at_least_one; lra).
-    set (Q := Z + d * E + c0 * W + wm). assert (hQ : 0 <= Q).
-    { unfold Q. assert (0 <= d * E) by now apply Rmult_le_pos. assert (0 <= c0 * W) by (apply Rmult_le_pos; lra). lra. }
+        apply Rmult_le_compat_r; [monotone|]. rewrite <- exp_plus. monotone. }
+    set (X := exp aT). assert (X1 : 1 <= X) by (apply exp_at_least_one; lra). set (Q := Z + d * E + c0 * W + wm).
+    assert (hQ : 0 <= Q). { unfold Q. assert (0 <= d * E) by monotone. assert (0 <= c0 * W) by monotone. lra. }
     assert (sumT : exp (- aT) * (P + d * V) - X * Q <= y + p <= X * (G + d * (W - E) + Q)).
     { rewrite hp, hb. apply abs_between in cS. apply abs_between in be4. fold X in uT, dT, dS, cS.
       assert (wm <= X * wm) by (rewrite <- (Rmult_1_l wm) at 1; apply Rmult_le_compat_r; lra).
@@ -146,28 +141,25 @@ Section Moments.
       unfold Q. split; lra. }
     assert (hN : 0 <= G + d * (W - E)).
     { rewrite <- hU. pose proof (pull_nonneg k r (items l) (placed_items r l ab)).
-      assert (0 <= d * pull k r (items l)) by now apply Rmult_le_pos. lra. }
-    assert (hNV : 0 <= P + d * V) by (assert (0 <= d * V) by (now apply Rmult_le_pos); lra).
+      assert (0 <= d * pull k r (items l)) by monotone. lra. }
+    assert (hNV : 0 <= P + d * V) by (assert (0 <= d * V) by monotone; lra).
     (* the addition's rounding *)
     assert (qT : exp (- (aT + lambda)) * (P + d * V) - exp (aT + lambda) * (Q + wa) <= q
                  <= exp (aT + lambda) * (G + d * (W - E) + (Q + wa))).
     { destruct (scaled_between (exp (- aT) * (P + d * V)) (X * Q) (X * (G + d * (W - E) + Q)) (y + p) (exp t5)
                   (exp (- lambda)) (exp lambda)) as [lo hi]; try easy;
         try (apply Rmult_le_pos; [left; apply exp_pos|lra]); [apply exp_pos|now apply rounding_between|].
-      rewrite hq, Ropp_plus_distr, !exp_plus. fold X. apply abs_between in be5.
-      assert (wa <= X * exp lambda * wa).
-      { rewrite <- (Rmult_1_l wa) at 1. apply Rmult_le_compat_r; [lra|]. apply one_le_product; [easy|].
-        apply exp_at_least_one. lra. }
+      rewrite hq, Ropp_plus_distr, !exp_plus. fold X. apply abs_between in be5. assert (wa <= X * exp lambda * wa).
+      { rewrite <- (Rmult_1_l wa) at 1. apply Rmult_le_compat_r; [lra|]. apply one_le_product; [easy|]. monotone. }
       split; lra. }
     assert (magq : Rabs q <= exp (aT + lambda) * (G + d * (W - E) + (Q + wa))).
     { apply Rabs_le. split; [|easy]. pose proof (exp_pos (- (aT + lambda))). pose proof (exp_pos (aT + lambda)).
-      assert (0 <= exp (- (aT + lambda)) * (P + d * V)) by (apply Rmult_le_pos; lra).
-      assert (0 <= exp (aT + lambda) * (G + d * (W - E))) by (apply Rmult_le_pos; lra). lra. }
+      assert (0 <= exp (- (aT + lambda)) * (P + d * V)) by monotone.
+      assert (0 <= exp (aT + lambda) * (G + d * (W - E))) by monotone. lra. }
     (* the factor, and the last rounding *)
     destruct (weight_bounds M d b0 tx hd arg btx) as [w [bw main]].
     assert (next : moment_log h (S j) = aT + lambda + (lambdaE + lambda + c0)).
-    { unfold aT, moment_states.moment_log. rewrite S_INR. ring. }
-    set (Y := exp (moment_log h (S j))).
+    { unfold aT, moment_states.moment_log. rewrite S_INR. ring. } set (Y := exp (moment_log h (S j))).
     assert (Y1 : 1 <= Y) by (now apply exp_at_least_one, moment_log_nonneg).
     assert (fT : exp (- moment_log h (S j)) * (exp (- ((1 + t) * d)) * (P + d * V)) - Y * (exp (- (k * d)) * (Q + wa))
                  <= q * (exp (- d) * exp w * exp t6)
@@ -176,123 +168,103 @@ Section Moments.
                   (exp (aT + lambda) * (G + d * (W - E) + (Q + wa))) q (exp (- d) * exp w * exp t6)
                   (exp (- ((1 + t) * d) - (lambdaE + lambda + c0))) (exp (- (k * d) + (lambdaE + lambda + c0)))) as [lo hi];
         try easy; try (apply Rmult_le_pos; [left; apply exp_pos|lra]); [apply exp_pos| |].
-      - rewrite <- !exp_plus. apply abs_between in bw. apply abs_between in bt6. unfold fade. split; apply exp_le; lra.
-      - unfold Y. rewrite next. unfold Rminus in lo. rewrite !Ropp_plus_distr, !exp_plus in *. 
+      - rewrite <- !exp_plus. apply abs_between in bw. apply abs_between in bt6. unfold fade. monotone.
+      - unfold Y. rewrite next. unfold Rminus in lo. rewrite !Ropp_plus_distr, !exp_plus in *.
         split; [eapply Rle_trans; [|apply lo]; right; ring | eapply Rle_trans; [apply hi|]; right; ring]. }
     set (F := exp (- (k * d))) in *. assert (F1 : 0 < F <= 1).
-    { split; [apply exp_pos|]. apply exp_at_most_one. assert (0 <= k * d) by (apply Rmult_le_pos; lra). lra. }
+    { split; [apply exp_pos|]. apply exp_at_most_one. assert (0 <= k * d) by monotone. lra. }
     assert (eq_small : Rabs e = 0 \/ F + Rabs e <= 1).
     { destruct (Req_dec e 0) as [->|lossy]; [left; apply Rabs_R0|right].
-      pose proof (far_deviation M good d b0 hd arg (far lossy)) as small.
-      fold k in small. assert (F <= exp (- (k / 2 * d))).
-      { apply exp_le. assert (0 <= k / 2 * d) by (apply Rmult_le_pos; lra). lra. } lra. }
+      pose proof (far_deviation M good d b0 hd arg (far lossy)) as small. fold k in small.
+      assert (F <= exp (- (k / 2 * d))). { apply exp_le. assert (0 <= k / 2 * d) by monotone. lra. } lra. }
     pose proof (Rabs_pos e) as epos.
     assert (under : Rabs (q * e * exp t6) <= Y * (Rabs e * (G + d * (W - E) + (Q + wa)))).
     { rewrite !Rabs_mult, (Rabs_right (exp t6)) by (left; apply exp_pos).
       apply Rle_trans with (exp (aT + lambda) * (G + d * (W - E) + (Q + wa)) * Rabs e * exp lambda).
       - pose proof (Rabs_pos q). apply abs_between in bt6.
-        repeat (apply Rmult_le_compat; try easy; try lra); [apply Rmult_le_pos; lra|left; apply exp_pos|apply exp_le; lra].
+        repeat (apply Rmult_le_compat; try easy; try lra); [monotone|monotone|monotone].
       - unfold Y. rewrite next.
         replace (exp (aT + lambda) * (G + d * (W - E) + (Q + wa)) * Rabs e * exp lambda)
           with (exp (aT + lambda) * exp lambda * (Rabs e * (G + d * (W - E) + (Q + wa)))) by ring.
-        apply Rmult_le_compat_r; [apply Rmult_le_pos; lra|]. rewrite <- exp_plus. apply exp_le. lra. }
+        apply Rmult_le_compat_r; [monotone|]. rewrite <- exp_plus. monotone. }
     (* all of it in the atoms at r' *)
     set (losses := rescaling_losses M r r' l b e). set (Tlosses := moment_losses r r' l b bT j e).
     assert (hTl : pull k r' Tlosses = 2 * wm + wa + Rabs e * (G + Z + c0 * W + d * W)).
     { unfold Tlosses, moment_losses. rewrite pull_single. reflexivity. }
     assert (hTm : mass Tlosses = 2 * wm + wa + Rabs e * (G + Z + c0 * W + d * W)).
     { unfold Tlosses, moment_losses. rewrite mass_single. reflexivity. }
-    assert (hSl : pull k r' losses = wm + Rabs e * W) by apply pull_losses.
-    assert (dragged : drag k r' losses = 0).
+    assert (hSl : pull k r' losses = wm + Rabs e * W) by apply pull_losses. assert (dragged : drag k r' losses = 0).
     { unfold losses, rescaling_losses, drag, sum. cbn [map fold_right fst snd]. rewrite Rminus_diag_eq by easy. ring. }
     assert (enough : F * (Q + wa) + Rabs e * (G + d * (W - E) + (Q + wa)) + wm
                      <= beside r' l (b ++ losses) (bT ++ Tlosses) (S j)).
-    { unfold moment_states.beside. rewrite app_assoc, !pull_app, drag_app, hTl, hSl, dragged, <- (pull_app k r' (items l) b).
-      rewrite (pull_moved k r r' (items l ++ b)), (pull_moved k r r' bT), (drag_moved k r r' b).
-      fold d. fold F. fold W. fold E. unfold Q, Z, moment_states.beside in *. fold W in hZ |- *. fold E.
-      assert (diff : differences (S j) = differences j + c0) by (unfold moment_states.differences; rewrite S_INR; ring).
-      assert (0 <= differences j) by (unfold moment_states.differences; pose proof (pos_INR j); apply Rmult_le_pos; lra).
-      rewrite diff. set (N := differences j) in *.
-      assert (0 <= (N + c0) * (wm + Rabs e * W)).
-      { apply Rmult_le_pos; [lra|]. assert (0 <= Rabs e * W) by now apply Rmult_le_pos. lra. }
+    { unfold moment_states.beside.
+      rewrite app_assoc, !pull_app, drag_app, hTl, hSl, dragged, <- (pull_app k r' (items l) b).
+      rewrite (pull_moved k r r' (items l ++ b)), (pull_moved k r r' bT), (drag_moved k r r' b). fold d. fold F.
+      fold W. fold E. unfold Q, Z, moment_states.beside in *. fold W in hZ |- *. fold E.
+      assert (diff : differences (S j) = differences j + c0)
+        by (unfold moment_states.differences; rewrite S_INR; ring).
+      assert (0 <= differences j)
+        by (unfold moment_states.differences; pose proof (pos_INR j); apply Rmult_le_pos; lra).
+      rewrite diff. set (N := differences j) in *. assert (0 <= (N + c0) * (wm + Rabs e * W)) by monotone.
       assert (F * (wm + wa) + Rabs e * (wm + wa) <= wm + wa).
       { rewrite <- Rmult_plus_distr_r. apply Rle_trans with (1 * (wm + wa)); [|lra].
         apply Rmult_le_compat_r; [lra|]. destruct eq_small; lra. }
-      assert (0 <= Rabs e * (drag k r b)) by (apply Rmult_le_pos; [easy|now apply drag_nonneg]).
-      lra. }
+      assert (0 <= Rabs e * (drag k r b)) by (apply Rmult_le_pos; [easy|now apply drag_nonneg]). lra. }
     assert (items_drag : drag k r' (items l) = F * (G + d * (W - E))).
     { rewrite (drag_moved k r r'). fold d. fold F. fold G. now rewrite hU. }
     assert (items_down : drag (1 + t) r' (items l) = exp (- ((1 + t) * d)) * (P + d * V)).
     { now rewrite (drag_moved (1 + t) r r'). }
-    assert (split_y : y' = q * (exp (- d) * exp w * exp t6) + q * e * exp t6 + e6).
-    { rewrite hy, hf, main. ring. }
+    assert (split_y : y' = q * (exp (- d) * exp w * exp t6) + q * e * exp t6 + e6). { rewrite hy, hf, main. ring. }
     assert (wm <= Y * wm) by (rewrite <- (Rmult_1_l wm) at 1; apply Rmult_le_compat_r; lra).
     assert (covered : Y * (F * (Q + wa) + Rabs e * (G + d * (W - E) + (Q + wa)) + wm)
-                      <= Y * beside r' l (b ++ losses) (bT ++ Tlosses) (S j)) by (apply Rmult_le_compat_l; lra).
-    apply abs_between in under. apply abs_between in be6.
-    constructor.
-    - apply placed_app; [now apply placed_moved with r|]. apply placed_single.
-      assert (0 <= c0 * W) by (apply Rmult_le_pos; lra). assert (0 <= d * W) by now apply Rmult_le_pos.
-      assert (0 <= Rabs e * (G + Z + c0 * W + d * W)) by (apply Rmult_le_pos; lra).
+      <= Y * beside r' l (b ++ losses) (bT ++ Tlosses) (S j)) by monotone.
+    apply abs_between in under. apply abs_between in be6. constructor.
+    - apply placed_app; [now apply placed_moved with r|]. apply placed_single. assert (0 <= c0 * W) by monotone.
+      assert (0 <= d * W) by monotone. assert (0 <= Rabs e * (G + Z + c0 * W + d * W)) by monotone.
       change (0 <= 2 * wm + wa + Rabs e * (G + Z + c0 * W + d * W)). lra.
     - fold Y. rewrite items_drag, split_y. lra.
     - fold Y. rewrite items_down, split_y. lra.
     - (* what T lost in all: the factor's underflow takes omega_x (Gamma P + P_T), which its fading pays for *)
-      assert (dE : Rabs e * d <= wx * (5 / 4 * D0 + 1)).
-      { apply (lost_deviation M good d b0 e hd); easy. }
-      destruct (lost_fading M good e b0 d hd arg be far) as [fades [q1 q2]].
-      fold k in fades, q1, q2. set (h2 := exp (- (k / 2 * d))) in *.
-      rewrite app_assoc, mass_app, !pull_app, hTm. rewrite <- (pull_app (k / 2) r' (items l) b).
+      assert (dE : Rabs e * d <= wx * (5 / 4 * D0 + 1)). { apply (lost_deviation M good d b0 e hd); easy. }
+      destruct (lost_fading M good e b0 d hd arg be far) as [fades [q1 q2]]. fold k in fades, q1, q2.
+      set (h2 := exp (- (k / 2 * d))) in *. rewrite app_assoc, mass_app, !pull_app, hTm.
+      rewrite <- (pull_app (k / 2) r' (items l) b).
       rewrite (pull_moved (k / 2) r r' bT), (pull_moved (k / 2) r r' (items l ++ b)). fold d. fold h2.
       assert (hTl2 : pull (k / 2) r' Tlosses = 2 * wm + wa + Rabs e * (G + Z + c0 * W + d * W)).
       { unfold Tlosses, moment_losses. rewrite pull_single. reflexivity. }
-      assert (hSl2 : pull (k / 2) r' losses = wm + Rabs e * W) by apply pull_losses.
-      rewrite hTl2, hSl2.
+      assert (hSl2 : pull (k / 2) r' losses = wm + Rabs e * W) by apply pull_losses. rewrite hTl2, hSl2.
       set (PP := pull (k / 2) r (items l ++ b)) in *. set (PT := pull (k / 2) r bT) in *.
       assert (WP : W <= PP) by (apply pull_slower; [lra|easy]).
       assert (hPT : pull k r bT <= PT) by (apply pull_slower; [lra|easy]).
-      assert (hPT0 : 0 <= PT) by now apply pull_nonneg.
-      assert (GP : G + drag k r b <= PP).
+      assert (hPT0 : 0 <= PT) by now apply pull_nonneg. assert (GP : G + drag k r b <= PP).
       { unfold G, PP. rewrite <- drag_app. apply drag_below_pull; [lra|easy]. }
       assert (bill : Rabs e * (G + Z + c0 * W + d * W) <= Rabs e * PT + (2 * D0) * (wx * PP)).
       { unfold Z, moment_states.beside. fold W.
         replace (Rabs e * (G + (differences j * W + drag k r b + pull k r bT) + c0 * W + d * W))
           with (Rabs e * pull k r bT + Rabs e * (G + drag k r b) + Rabs e * (differences j + c0) * W + Rabs e * d * W) by ring.
-        assert (Rabs e * pull k r bT <= Rabs e * PT) by now apply Rmult_le_compat_l.
-        assert (Rabs e * (G + drag k r b) <= wx * PP).
+        assert (Rabs e * pull k r bT <= Rabs e * PT) by monotone. assert (Rabs e * (G + drag k r b) <= wx * PP).
         { apply Rmult_le_compat; try lra. pose proof (drag_nonneg k r b pb). lra. }
         assert (Rabs e * (differences j + c0) * W <= wx * 3 * PP).
         { assert (0 <= differences j + c0 <= 3).
-          { unfold moment_states.differences. pose proof (pos_INR j). assert (0 <= INR j * c0) by (apply Rmult_le_pos; lra). lra. }
-          repeat (apply Rmult_le_compat; try lra). apply Rmult_le_pos; lra. }
-        assert (Rabs e * d * W <= wx * (5 / 4 * D0 + 1) * PP).
-        { apply Rmult_le_compat; try lra. now apply Rmult_le_pos. }
-        assert (0 <= wx * PP) by (apply Rmult_le_pos; lra).
-        assert (wx * PP * 5 <= wx * PP * (3 / 4 * D0)) by (apply Rmult_le_compat_l; lra). lra. }
-      set (B := Rabs e * (G + Z + c0 * W + d * W)) in *.
-      assert (hg : 0 <= g) by (unfold share; lra).
+          { unfold moment_states.differences. pose proof (pos_INR j). assert (0 <= INR j * c0) by monotone. lra. }
+          monotone. }
+        assert (Rabs e * d * W <= wx * (5 / 4 * D0 + 1) * PP) by monotone. assert (0 <= wx * PP) by monotone.
+        assert (wx * PP * 5 <= wx * PP * (3 / 4 * D0)) by monotone. lra. }
+      set (B := Rabs e * (G + Z + c0 * W + d * W)) in *. assert (hg : 0 <= g) by (unfold share; lra).
       enough (paid : B + g * (h2 * PT + B + 2 * D0 * (h2 * PP + Rabs e * W)) <= g * (PT + 2 * D0 * PP)).
-      { unfold moment_states.moment_base, base in *. rewrite S_INR. lra. }
-      assert (hD0 : 0 <= 2 * D0) by lra. assert (hPP : 0 <= PP) by lra.
-      destruct q2 as [zero|small].
+      { unfold moment_states.moment_base, base in *. rewrite S_INR. lra. } assert (hD0 : 0 <= 2 * D0) by lra.
+      assert (hPP : 0 <= PP) by lra. destruct q2 as [zero|small].
       + subst e. unfold B. rewrite Rabs_R0, !Rmult_0_l, !Rplus_0_l, !Rplus_0_r. apply Rmult_le_compat_l; [easy|].
-        assert (h2 * PT <= 1 * PT) by now apply Rmult_le_compat_r.
-        assert (2 * D0 * (h2 * PP) <= 2 * D0 * (1 * PP)) by (apply Rmult_le_compat_l; [easy|]; now apply Rmult_le_compat_r).
-        lra.
-      + assert (eW : Rabs e * W <= wx * PP) by (apply Rmult_le_compat; lra).
-        assert (eT : Rabs e * PT <= wx * PT) by now apply Rmult_le_compat_r.
-        assert (B <= wx * PT + 2 * D0 * (wx * PP)) by lra.
-        assert (h2 * PT <= / 8 * PT) by now apply Rmult_le_compat_r.
-        assert (h2 * PP + Rabs e * W <= (/ 8 + wx) * PP).
-        { assert (h2 * PP <= / 8 * PP) by now apply Rmult_le_compat_r. lra. }
-        assert (2 * D0 * (h2 * PP + Rabs e * W) <= 2 * D0 * ((/ 8 + wx) * PP)) by now apply Rmult_le_compat_l.
+        assert (h2 * PT <= 1 * PT) by monotone. assert (2 * D0 * (h2 * PP) <= 2 * D0 * (1 * PP)) by monotone. lra.
+      + assert (eW : Rabs e * W <= wx * PP) by monotone. assert (eT : Rabs e * PT <= wx * PT) by monotone.
+        assert (B <= wx * PT + 2 * D0 * (wx * PP)) by lra. assert (h2 * PT <= / 8 * PT) by monotone.
+        assert (h2 * PP + Rabs e * W <= (/ 8 + wx) * PP). { assert (h2 * PP <= / 8 * PP) by monotone. lra. }
+        assert (2 * D0 * (h2 * PP + Rabs e * W) <= 2 * D0 * ((/ 8 + wx) * PP)) by monotone.
         destruct (share_pays wx fx) as [pays1 pays2]. change (4 / 3 * wx) with g in pays1, pays2.
-        assert ((wx + g * (/ 8 + wx)) * PT <= g * PT) by now apply Rmult_le_compat_r.
-        assert ((wx + g * (/ 8 + 2 * wx)) * (2 * D0 * PP) <= g * (2 * D0 * PP)).
-        { apply Rmult_le_compat_r; [now apply Rmult_le_pos|easy]. }
+        assert ((wx + g * (/ 8 + wx)) * PT <= g * PT) by monotone.
+        assert ((wx + g * (/ 8 + 2 * wx)) * (2 * D0 * PP) <= g * (2 * D0 * PP)) by monotone.
         assert (g * (h2 * PT + B + 2 * D0 * (h2 * PP + Rabs e * W))
-                <= g * (/ 8 * PT + (wx * PT + 2 * D0 * (wx * PP)) + 2 * D0 * ((/ 8 + wx) * PP)))
-          by (apply Rmult_le_compat_l; lra).
+          <= g * (/ 8 * PT + (wx * PT + 2 * D0 * (wx * PP)) + 2 * D0 * ((/ 8 + wx) * PP))) by monotone.
         lra.
     - discriminate.
   Qed.
@@ -341,52 +313,40 @@ Section Moments.
     drag k r b + mass bT <= size l * lost_moment j.
   Proof.
     facts. intros st mt few none. pose proof (size_at_least_one l (state_visible _ _ _ _ _ _ _ _ st)) as hn.
-    pose proof (pos_INR K).
-    pose proof (lost_total M good _ _ _ _ _ _ _ st ltac:(lra) none) as lostS.
+    pose proof (pos_INR K). pose proof (lost_total M good _ _ _ _ _ _ _ st ltac:(lra) none) as lostS.
     pose proof (drag_below_mass k r b ltac:(lra) (state_placed _ _ _ _ _ _ _ _ st)) as dragged.
-    destruct mt as [pT uT dT mT zT]. destruct st as [v ab pb u dn m z]. set (n := size l) in *.
-    destruct j as [|j].
+    destruct mt as [pT uT dT mT zT]. destruct st as [v ab pb u dn m z]. set (n := size l) in *. destruct j as [|j].
     - destruct (z eq_refl) as [_ here]. pose proof (zT eq_refl) as small. rewrite (none eq_refl) in small.
       assert (zero : drag k r b = 0).
       { unfold drag. rewrite <- (sum_map_const 0 b), Rmult_0_r at 1 || idtac.
-        rewrite (sum_map_ext _ (fun _ => 0)), sum_map_const; [ring|].
-        intros a ina. rewrite (here a ina). ring. }
+        rewrite (sum_map_ext _ (fun _ => 0)), sum_map_const; [ring|]. intros a ina. rewrite (here a ina). ring. }
       rewrite zero. unfold moment_states.moment_base, lost_moment in *. change (INR 0) with 0 in small.
-      assert ((n - 1) * wa <= n * wa) by (apply Rmult_le_compat_r; lra). lra.
-    - pose proof (pull_nonneg (k / 2) r _ (all_placed r l b ab pb)).
-      pose proof (pull_nonneg (k / 2) r bT pT).
+      assert ((n - 1) * wa <= n * wa) by monotone. lra.
+    - pose proof (pull_nonneg (k / 2) r _ (all_placed r l b ab pb)). pose proof (pull_nonneg (k / 2) r bT pT).
       assert (hg : 0 <= g) by (unfold share; lra).
       assert (bound : mass bT <= (1 + g) * moment_base n K + g * (2 * D0) * (n + base M n K)).
-      { assert (0 <= g * (pull (k / 2) r bT + 2 * D0 * pull (k / 2) r (items l ++ b))).
-        { apply Rmult_le_pos; [easy|]. assert (0 <= 2 * D0 * pull (k / 2) r (items l ++ b)) by (apply Rmult_le_pos; lra). lra. }
-        lra. }
+      { assert (0 <= g * (pull (k / 2) r bT + 2 * D0 * pull (k / 2) r (items l ++ b))) by monotone. lra. }
       assert (sm : mass b <= (1 + g) * base M n K + g * n).
-      { assert (0 <= g * pull (k / 2) r (items l ++ b)) by now apply Rmult_le_pos. lra. }
+      { assert (0 <= g * pull (k / 2) r (items l ++ b)) by monotone. lra. }
       assert (bm : base M n K <= n * (wx + wa + wm) /\ base M n K <= n * (3 / 16)).
-      { unfold base. assert (INR K * wm <= n * wm) by (apply Rmult_le_compat_r; lra).
-        assert (n * (wx + wa + wm) <= n * (3 / 16)) by (apply Rmult_le_compat_l; lra). lra. }
+      { unfold base. assert (INR K * wm <= n * wm) by monotone.
+        assert (n * (wx + wa + wm) <= n * (3 / 16)) by monotone. lra. }
       assert (tm : moment_base n K <= n * (wx * D0 + 3 * wm + 2 * wa)).
-      { unfold moment_states.moment_base. assert (INR K * (2 * wm + wa) <= n * (2 * wm + wa)) by (apply Rmult_le_compat_r; lra).
-        lra. }
-      unfold lost_moment.
-      assert (t1 : g * (2 * D0) * (n + base M n K) <= n * (wx * D0 * (19 / 6))).
-      { replace (n * (wx * D0 * (19 / 6))) with (g * (2 * D0) * (n * (19 / 16))) by (unfold share; field).
-        apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|lra]. }
+      { unfold moment_states.moment_base. assert (INR K * (2 * wm + wa) <= n * (2 * wm + wa)) by monotone. lra. }
+      unfold lost_moment. assert (t1 : g * (2 * D0) * (n + base M n K) <= n * (wx * D0 * (19 / 6))).
+      { replace (n * (wx * D0 * (19 / 6))) with (g * (2 * D0) * (n * (19 / 16))) by (unfold share; field). monotone. }
       assert (t2 : g * moment_base n K <= n * (wx * D0 * (1 / 4))).
-      { apply Rle_trans with (g * (n * (wx * D0 + 3 * wm + 2 * wa))); [now apply Rmult_le_compat_l|].
+      { apply Rle_trans with (g * (n * (wx * D0 + 3 * wm + 2 * wa))); [monotone|].
         replace (g * (n * (wx * D0 + 3 * wm + 2 * wa))) with (n * (wx * (4 / 3 * (wx * D0 + 3 * wm + 2 * wa))))
           by (unfold share; ring).
-        replace (n * (wx * D0 * (1 / 4))) with (n * (wx * (D0 * (1 / 4)))) by ring.
-        apply Rmult_le_compat_l; [lra|]. apply Rmult_le_compat_l; [lra|].
-        assert (wx * D0 <= / 16 * D0) by (apply Rmult_le_compat_r; lra). lra. }
+        replace (n * (wx * D0 * (1 / 4))) with (n * (wx * (D0 * (1 / 4)))) by ring. apply Rmult_le_compat_l; [lra|].
+        apply Rmult_le_compat_l; [lra|]. assert (wx * D0 <= / 16 * D0) by monotone. lra. }
       assert (t3 : mass b / 2 <= n * (wx * D0 * (1 / 4) + wm)).
-      { assert (g * base M n K <= g * (n * (3 / 16))) by (apply Rmult_le_compat_l; lra).
+      { assert (g * base M n K <= g * (n * (3 / 16))) by monotone.
         assert (g * (n * (3 / 16)) + g * n = n * wx * (19 / 12)) by (unfold share; field).
         assert (n * wx * (31 / 12) <= n * (wx * D0 * (1 / 2))).
-        { replace (n * (wx * D0 * (1 / 2))) with (n * wx * (D0 / 2)) by field. apply Rmult_le_compat_l; [|lra].
-          apply Rmult_le_pos; lra. }
-        assert (n * wa <= n * wm) by (apply Rmult_le_compat_l; lra). lra. }
-      assert (0 <= n * (wx * D0)) by (apply Rmult_le_pos; [lra|apply Rmult_le_pos; lra]).
-      lra.
+        { replace (n * (wx * D0 * (1 / 2))) with (n * wx * (D0 / 2)) by field. monotone. }
+        assert (n * wa <= n * wm) by monotone. lra. }
+      assert (0 <= n * (wx * D0)) by monotone. lra.
   Qed.
 End Moments.

@@ -68,14 +68,14 @@ Section Kept.
     intros hv part. induction part as [|d j s z part [hd IH] le|d j s d1 b f z part [hd IH] h1 arg ex prod].
     - split; [lra|]. replace (- _) with 0 by (cbn; ring). rewrite exp_0. lra.
     - split; [easy|lra].
-    - split; [lra|].
-      destruct (exponential_kept d1 b f h1 arg ex) as [w [bw ->]]. destruct (product_kept _ _ prod) as [r [br ->]].
+    - split; [lra|]. destruct (exponential_kept d1 b f h1 arg ex) as [w [bw ->]].
+      destruct (product_kept _ _ prod) as [r [br ->]].
       apply Rle_trans with (v * exp (- ((1 + t) * d + INR j * (lambdaE + lambda + c0)))
                             * exp (- ((1 + t) * d1 + (lambdaE + lambda + c0)))).
       + right. rewrite Rmult_assoc, <- exp_plus, S_INR. do 2 f_equal. ring.
       + replace (s * (exp (- d1) * exp w) * exp r) with (s * exp (- d1 + w + r)) by (rewrite !exp_plus; ring).
-        apply Rmult_le_compat; [apply Rmult_le_pos; [easy|left; apply exp_pos]|left; apply exp_pos|exact IH|].
-        apply exp_le. apply abs_between in bw. apply abs_between in br. lra.
+        apply Rmult_le_compat; [apply Rmult_le_pos; [easy|monotone]|monotone|exact IH|]. apply exp_le.
+        apply abs_between in bw. apply abs_between in br. lra.
   Qed.
 
   (** ** A coefficient above 1 *)
@@ -97,13 +97,11 @@ Section Kept.
       intros [D0 [d [i [b [v [close [h0 [less [arg [ex part]]]]]]]]]].
       destruct (exponential_kept D0 b v h0 arg ex) as [w [bw ->]].
       destruct (kept_at_least (exp (- D0) * exp w) d i s ltac:(rewrite <- exp_plus; left; apply exp_pos) part) as [hd below].
-      eapply Rle_trans; [|exact below]. rewrite <- !exp_plus. apply exp_le.
-      apply abs_between in bw. apply abs_between in close. pose proof (slope_nonneg M good).
-      pose proof (unit_nonneg M good). pose proof (exp_unit_nonneg M good). assert (0 <= c0) by apply good.
-      apply le_INR in less.
-      assert (INR i * (lambdaE + lambda + c0) <= INR j * (lambdaE + lambda + c0)) by (apply Rmult_le_compat_r; lra).
-      assert ((1 + t) * (D0 + d) <= (1 + t) * (m - x + kappa)) by (apply Rmult_le_compat_l; lra).
-      unfold own_log, argument_floor, rescale_unit. lra.
+      eapply Rle_trans; [|exact below]. rewrite <- !exp_plus. apply exp_le. apply abs_between in bw. apply abs_between in close.
+      pose proof (slope_nonneg M good). pose proof (unit_nonneg M good). pose proof (exp_unit_nonneg M good).
+      assert (0 <= c0) by apply good. apply le_INR in less.
+      assert (INR i * (lambdaE + lambda + c0) <= INR j * (lambdaE + lambda + c0)) by monotone.
+      assert ((1 + t) * (D0 + d) <= (1 + t) * (m - x + kappa)) by monotone. unfold own_log, argument_floor, rescale_unit. lra.
     Qed.
 
     Theorem coefficient_excess x p :
@@ -149,7 +147,7 @@ Section Kept.
   Lemma power_below b f : 0 <= b -> computed_exp M b f -> 0 < f <= exp lambdaE.
   Proof using no_underflow.
     intros hb [r [e [br [be [_ [_ ->]]]]]]. rewrite (proj1 no_underflow) in be. rewrite (nothing e be), Rplus_0_r.
-    apply abs_between in br. split; [apply exp_pos|]. apply exp_le. lra.
+    apply abs_between in br. monotone.
   Qed.
 
   Theorem coefficient_overshoot out w s i j v q p :
@@ -157,44 +155,44 @@ Section Kept.
     ratio M v s q -> (exists r e, Rabs r <= output_unit out /\ Rabs e <= output_floor out /\ p = q * exp r + e) ->
     p - 1 <= exp (excess_log out 0 j 0) - 1.
   Proof using good no_underflow.
-    intros no_loss [r0 [e0 [b0 [be0 [_ [_ ->]]]]]] part less num rat [r3 [e3 [b3 [be3 ->]]]].
-    rewrite no_loss in be3. rewrite (nothing e3 be3), Rplus_0_r.
-    rewrite (proj1 no_underflow) in be0. rewrite (nothing e0 be0), Rplus_0_r in part. apply abs_between in b0. apply abs_between in b3.
-    pose proof (unit_nonneg M good) as hl. pose proof (exp_unit_nonneg M good) as hE. assert (hc : 0 <= c0) by apply good.
-    set (A := lambdaE + when_rescaled j (lambdaE + lambda)). set (B := lambdaE + INR j * (lambdaE + lambda + c0)).
-    assert (below : exp (- B) <= s).
+    intros no_loss [r0 [e0 [b0 [be0 [_ [_ ->]]]]]] part less num rat [r3 [e3 [b3 [be3 ->]]]]. rewrite no_loss in be3.
+    rewrite (nothing e3 be3), Rplus_0_r. rewrite (proj1 no_underflow) in be0.
+    rewrite (nothing e0 be0), Rplus_0_r in part. apply abs_between in b0. apply abs_between in b3.
+    pose proof (unit_nonneg M good) as hl. pose proof (exp_unit_nonneg M good) as hE.
+    assert (hc : 0 <= c0) by apply good. set (A := lambdaE + when_rescaled j (lambdaE + lambda)).
+    set (B := lambdaE + INR j * (lambdaE + lambda + c0)). assert (below : exp (- B) <= s).
     { destruct (kept_at_least (exp (- 0 + r0)) 0 i s ltac:(left; apply exp_pos) part) as [_ at_least].
       eapply Rle_trans; [|exact at_least]. rewrite <- exp_plus. apply exp_le. apply le_INR in less.
-      assert (INR i * (lambdaE + lambda + c0) <= INR j * (lambdaE + lambda + c0)) by (apply Rmult_le_compat_r; lra). unfold B. lra. }
-    assert (positive : 0 < s) by (eapply Rlt_le_trans; [apply exp_pos|exact below]).
-    assert (top : 0 < v <= exp A).
+      assert (INR i * (lambdaE + lambda + c0) <= INR j * (lambdaE + lambda + c0)) by monotone. unfold B. lra. }
+    assert (positive : 0 < s) by (eapply Rlt_le_trans; [apply exp_pos|exact below]). assert (top : 0 < v <= exp A).
     { unfold A. destruct num as [k b v hb ex|k b v b' f z hb ex hb' ex' prod].
-      - destruct (power_below b v hb ex) as [low high]. split; [exact low|]. eapply Rle_trans; [exact high|]. apply exp_le.
-        unfold when_rescaled. destruct k; lra.
+      - destruct (power_below b v hb ex) as [low high]. split; [exact low|]. eapply Rle_trans; [exact high|].
+        apply exp_le. unfold when_rescaled. destruct k; lra.
       - destruct (power_below b v hb ex) as [low high]. destruct (power_below b' f hb' ex') as [low' high'].
         destruct (product_kept _ _ prod) as [r [br ->]]. apply abs_between in br. cbn [when_rescaled].
         split; [repeat apply Rmult_lt_0_compat; try easy; apply exp_pos|].
-        replace (lambdaE + (lambdaE + lambda)) with (lambdaE + lambdaE + lambda) by ring. rewrite (exp_plus (lambdaE + lambdaE)).
-        apply Rmult_le_compat; [left; now apply Rmult_lt_0_compat|left; apply exp_pos| |apply exp_le; lra].
-        rewrite exp_plus. apply Rmult_le_compat; lra. }
+        replace (lambdaE + (lambdaE + lambda)) with (lambdaE + lambdaE + lambda) by ring.
+        rewrite (exp_plus (lambdaE + lambdaE)).
+        apply Rmult_le_compat; [left; now apply Rmult_lt_0_compat|monotone| |monotone]. rewrite exp_plus. monotone. }
     assert (quotient : exists r, r <= 2 * lambda /\ q = v / s * exp r).
     { destruct rat as [q prod|i' q recip prod].
       - destruct (product_kept _ _ prod) as [r [br ->]]. apply abs_between in br. exists r. split; [lra|easy].
       - destruct (product_kept _ _ recip) as [r1 [br1 ->]]. destruct (product_kept _ _ prod) as [r2 [br2 ->]].
-        apply abs_between in br1. apply abs_between in br2. exists (r1 + r2). split; [lra|]. rewrite exp_plus. unfold Rdiv. ring. }
-    destruct quotient as [r [br ->]].
-    assert (scaled : v / s <= exp (A + B)).
+        apply abs_between in br1. apply abs_between in br2. exists (r1 + r2). split; [lra|]. rewrite exp_plus.
+        unfold Rdiv. ring. }
+    destruct quotient as [r [br ->]]. assert (scaled : v / s <= exp (A + B)).
     { apply Rmult_le_reg_r with s; [easy|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
       apply Rle_trans with (exp (A + B) * exp (- B)).
       - rewrite <- exp_plus. replace (A + B + - B) with A by ring. apply top.
-      - apply Rmult_le_compat_l; [left; apply exp_pos|easy]. }
-    assert (ratio_log M out = 2 * lambda + output_unit out) as both by (unfold ratio_log; change (IZR division_roundings) with 2; ring).
+      - monotone. }
+    assert (ratio_log M out = 2 * lambda + output_unit out) as both
+      by (unfold ratio_log; change (IZR division_roundings) with 2; ring).
     apply Rplus_le_compat_r. rewrite Rmult_assoc, <- exp_plus.
     apply Rle_trans with (exp (A + B) * exp (2 * lambda + output_unit out)).
-    - apply Rmult_le_compat; [|left; apply exp_pos|exact scaled|apply exp_le; lra].
+    - apply Rmult_le_compat; [|monotone|exact scaled|monotone].
       apply Rmult_le_pos; [apply Rlt_le, top|left; now apply Rinv_0_lt_compat].
-    - rewrite <- exp_plus. apply exp_le. unfold excess_log, numerator_log, own_log, argument_floor, rescale_unit. rewrite both.
-      pose proof (slope_nonneg M good). unfold A, B. pose proof (pos_INR j). nra.
+    - rewrite <- exp_plus. apply exp_le. unfold excess_log, numerator_log, own_log, argument_floor, rescale_unit.
+      rewrite both. pose proof (slope_nonneg M good). unfold A, B. pose proof (pos_INR j). nra.
   Qed.
 
   (** ** An entropy below 0 *)
@@ -207,12 +205,12 @@ Section Kept.
     assert (exp (- lambdaE) <= s) as at_least.
     { destruct (kept_at_least (exp (- 0 + r)) 0 0 s ltac:(left; apply exp_pos) part) as [_ below].
       replace (- ((1 + t) * 0 + INR 0 * (lambdaE + lambda + c0))) with 0 in below by (cbn; ring).
-      rewrite exp_0, Rmult_1_r in below. eapply Rle_trans; [|exact below]. apply exp_le. lra. }
-    assert (- lambdaE <= ln s) as low by (rewrite <- (ln_exp (- lambdaE)); apply ln_le; [apply exp_pos|easy]).
+      rewrite exp_0, Rmult_1_r in below. eapply Rle_trans; [|exact below]. monotone. }
+    assert (- lambdaE <= ln s) as low by (rewrite <- (ln_exp (- lambdaE)); apply ln_le; [monotone|easy]).
     apply abs_between in hy. destruct (Rle_dec 0 (ln s)) as [above | below].
-    - rewrite Rabs_right in hy by lra. assert (log_error M * ln s <= 1 * ln s) by (apply Rmult_le_compat_r; lra).
-      assert (0 <= lambdaE * (1 + log_error M)) by (apply Rmult_le_pos; lra). lra.
-    - rewrite Rabs_left in hy by lra. assert (log_error M * - ln s <= log_error M * lambdaE) by (apply Rmult_le_compat_l; lra). lra.
+    - rewrite Rabs_right in hy by lra. assert (log_error M * ln s <= 1 * ln s) by monotone.
+      assert (0 <= lambdaE * (1 + log_error M)) by monotone. lra.
+    - rewrite Rabs_left in hy by lra. assert (log_error M * - ln s <= log_error M * lambdaE) by monotone. lra.
   Qed.
 
   Theorem entropy_undershoot u_out v s y mean z H :
@@ -221,18 +219,18 @@ Section Kept.
     rounded_sum M (y + mean) z -> rounded_output u_out 0 z H ->
     - (lambdaE * (1 + log_error M) * (1 + roundoff M) * (1 + u_out)) <= H.
   Proof using good no_underflow.
-    intros no_loss small hout hv part hy nonneg [d [e1 [bd [be1 ->]]]] [d2 [e2 [bd2 [be2 ->]]]].
-    rewrite no_loss in be1. rewrite (nothing e1 be1), (nothing e2 be2), !Rplus_0_r.
+    intros no_loss small hout hv part hy nonneg [d [e1 [bd [be1 ->]]]] [d2 [e2 [bd2 [be2 ->]]]]. rewrite no_loss in be1.
+    rewrite (nothing e1 be1), (nothing e2 be2), !Rplus_0_r.
     assert (0 <= log_error M /\ 0 <= roundoff M < 1) as [hl hu] by (unfold sound in good; lra).
     pose proof (exp_unit_nonneg M good) as hE. pose proof (logarithm_at_least v s y small hv part hy) as logarithm.
     apply abs_between in bd. apply abs_between in bd2.
     assert (factor : forall a x u f, 0 <= a -> 0 <= u -> - a <= x -> 0 <= 1 + f <= 1 + u -> - (a * (1 + u)) <= x * (1 + f)).
     { intros a x u f ha hu' hx hf. apply Rle_trans with (- (a * (1 + f))).
       - apply Ropp_le_contravar, Rmult_le_compat_l; lra.
-      - assert (0 <= (x + a) * (1 + f)) by (apply Rmult_le_pos; lra). lra. }
+      - assert (0 <= (x + a) * (1 + f)) by monotone. lra. }
     apply factor; [|lra| |lra].
-    - apply Rmult_le_pos; [apply Rmult_le_pos|]; lra.
-    - apply factor; [apply Rmult_le_pos| | |]; lra.
+    - apply Rmult_le_pos; [monotone|]; lra.
+    - apply factor; [monotone| | |]; lra.
   Qed.
 
   (** ** A log-softmax above 0 *)
@@ -256,10 +254,10 @@ Section Kept.
   Proof using.
     intros below hd hx hm small. apply abs_between in hx. apply abs_between in hm.
     destruct (Rle_dec (Rabs x) (Rabs m)) as [shorter|longer].
-    - assert (d * Rabs x <= d * Rabs m) by now apply Rmult_le_compat_l. lra.
+    - assert (d * Rabs x <= d * Rabs m) by monotone. lra.
     - assert (- Rabs m <= m <= Rabs m) by (apply abs_between, Rle_refl).
       assert (x < 0) as negative by (destruct (Rle_dec 0 x); [rewrite Rabs_right in longer by lra; lra|lra]).
-      rewrite Rabs_left in * by lra. assert (d * (- x - Rabs m) <= 1 * (- x - Rabs m)) by (apply Rmult_le_compat_r; lra). lra.
+      rewrite Rabs_left in * by lra. assert (d * (- x - Rabs m) <= 1 * (- x - Rabs m)) by monotone. lra.
   Qed.
 
   Theorem log_coefficient_overshoot_apart u_out w s y x m d x' m' L z p :
@@ -270,7 +268,8 @@ Section Kept.
     let u := roundoff M in
     p <= (lambdaE * (1 + log_error M) * (1 + u) + (2 * d + u * (1 + d)) * Rabs m) * (1 + u) * (1 + u_out).
   Proof using good no_underflow.
-    intros no_loss small hout hw part hy below hd hx hm [f [e [bf [be ->]]]] [f1 [e1 [bf1 [be1 ->]]]] [f2 [e2 [bf2 [be2 ->]]]] u.
+    intros no_loss small hout hw part hy below hd hx hm [f [e [bf [be ->]]]] [f1 [e1 [bf1 [be1 ->]]]]
+      [f2 [e2 [bf2 [be2 ->]]]] u.
     rewrite no_loss in be, be1. rewrite (nothing e be), (nothing e1 be1), (nothing e2 be2), !Rplus_0_r.
     pose proof (logarithm_at_least w s y small hw part hy) as low. set (a := lambdaE * (1 + log_error M)) in *.
     assert (hu : 0 <= u < 1) by apply good. assert (0 <= log_error M) by apply good.
@@ -283,16 +282,14 @@ Section Kept.
     { eapply Rle_trans; [apply Rle_abs|]. rewrite Rabs_Ropp, Rabs_mult, Rmult_comm.
       apply Rmult_le_compat; try apply Rabs_pos; [apply Rabs_le; lra|easy]. }
     assert (second : - (y * (1 + f)) <= a * (1 + u)).
-    { apply Rle_trans with (a * (1 + f)); [|apply Rmult_le_compat_l; lra].
-      assert (0 <= (y + a) * (1 + f)) by (apply Rmult_le_pos; lra). lra. }
+    { apply Rle_trans with (a * (1 + f)); [|monotone]. assert (0 <= (y + a) * (1 + f)) by monotone. lra. }
     set (c := a * (1 + u) + (2 * d + u * (1 + d)) * Rabs m).
-    assert (inner : x' - (m' + y) * (1 + f) <= c) by (unfold c; lra).
-    assert (0 <= c).
-    { unfold c. pose proof (Rabs_pos m). apply Rplus_le_le_0_compat; [apply Rmult_le_pos; lra|].
-      apply Rmult_le_pos; [|easy]. assert (0 <= u * (1 + d)) by (apply Rmult_le_pos; lra). lra. }
+    assert (inner : x' - (m' + y) * (1 + f) <= c) by (unfold c; lra). assert (0 <= c).
+    { unfold c. pose proof (Rabs_pos m). apply Rplus_le_le_0_compat; [monotone|]. apply Rmult_le_pos; [|easy].
+      assert (0 <= u * (1 + d)) by monotone. lra. }
     assert (grown : forall v b g k, v <= b -> 0 <= b -> 0 <= 1 + g <= 1 + k -> v * (1 + g) <= b * (1 + k)).
-    { intros v b g k hv hb hg. apply Rle_trans with (b * (1 + g)); [apply Rmult_le_compat_r; lra|apply Rmult_le_compat_l; lra]. }
-    apply grown; [apply grown; [exact inner|easy|lra]|apply Rmult_le_pos; lra|lra].
+    { intros v b g k hv hb hg. apply Rle_trans with (b * (1 + g)); [monotone|monotone]. }
+    apply grown; [apply grown; [exact inner|easy|lra]|monotone|lra].
   Qed.
 End Kept.
 
@@ -301,16 +298,15 @@ End Kept.
 (** The row 0, 0 of reached_bounds.v: each exponential is too small, as are the addition, the factor and its product. *)
 Lemma own_of_level : own_in_sum single 0 0 (far_sum (-1)) 1 0.
 Proof.
-  exists 0, 0, 1%nat, 0, (exp (-1 * E)).
-  split; [replace (0 + 0 - (0 - 0)) with 0 by ring; rewrite Rabs_R0; lra|]. split; [lra|]. split; [easy|].
-  split; [apply argument_of_0|]. split; [apply exp_of_0; lra|]. replace 0 with (0 + 0) at 1 by ring.
+  exists 0, 0, 1%nat, 0, (exp (-1 * E)). split; [replace (0 + 0 - (0 - 0)) with 0 by ring; rewrite Rabs_R0; lra|].
+  split; [lra|]. split; [easy|]. split; [apply argument_of_0|]. split; [apply exp_of_0; lra|].
+  replace 0 with (0 + 0) at 1 by ring.
   apply (kept_rescaled _ _ 0 0 ((exp (-1 * E) + exp (-1 * E)) * exp (-1 * l)) 0 0 (exp (-1 * E))).
-  - apply kept_added with (exp (-1 * E)); [apply kept_itself|].
-    assert (1 / 2 <= exp (-1 * l)).
+  - apply kept_added with (exp (-1 * E)); [apply kept_itself|]. assert (1 / 2 <= exp (-1 * l)).
     { pose proof (exp_above_tangent (-1 * l)). assert (l <= 1 / 2); [|lra]. unfold unit, log_unit; cbn.
       rewrite <- ln_Rinv by lra. pose proof (ln_below_tangent (/ (1 - / 16777216)) ltac:(apply Rinv_0_lt_compat; lra)). lra. }
-    pose proof (exp_pos (-1 * E)) as positive. set (a := exp (-1 * E)) in *.
-    apply Rle_trans with ((a + a) * (1 / 2)); [lra|]. apply Rmult_le_compat_l; lra.
+    pose proof (exp_pos (-1 * E)) as positive. set (a := exp (-1 * E)) in *. apply Rle_trans with ((a + a) * (1 / 2)); [lra|].
+    monotone.
   - lra.
   - apply argument_of_0.
   - apply exp_of_0. lra.
@@ -334,11 +330,10 @@ Example undershoot_is_reached :
     rounded_sum single (y + 0) z /\ rounded_output (/ 2048) 0 z H /\
     H = - (E * (1 + log_error single) * (1 + roundoff single) * (1 + / 2048)).
 Proof.
-  pose proof units as [hE hl].
-  set (y := - (E * (1 + log_error single))). set (z := (y + 0) * (1 + roundoff single)).
-  exists (exp (-1 * E)), (exp (-1 * E)), y, z, (z * (1 + / 2048)).
-  split; [apply single_sound|]. do 3 (split; [reflexivity|]). split; [cbn; lra|].
-  split; [apply exp_of_0; lra|]. split; [apply kept_itself|]. split; [|split; [|split]].
+  pose proof units as [hE hl]. set (y := - (E * (1 + log_error single))). set (z := (y + 0) * (1 + roundoff single)).
+  exists (exp (-1 * E)), (exp (-1 * E)), y, z, (z * (1 + / 2048)). split; [apply single_sound|].
+  do 3 (split; [reflexivity|]). split; [cbn; lra|]. split; [apply exp_of_0; lra|]. split; [apply kept_itself|].
+  split; [|split; [|split]].
   - unfold computed_log, y. rewrite ln_exp. cbn -[exp_unit]. set (e := E) in *.
     replace (- (e * (1 + 4 * / 16777216)) - -1 * e) with (- (4 * / 16777216 * e)) by ring.
     replace (-1 * e) with (- e) by ring. rewrite !Rabs_Ropp, !Rabs_right by lra. lra.

@@ -65,7 +65,7 @@ Section Perturbed.
     assert (low : exp (- largest) <= normaliser keys m).
     { unfold normaliser. rewrite <- (Rmult_1_l (exp (- largest))), <- (weights_add_up keys m m' max max'), <- sum_map_mult_r.
       apply sum_map_le. intros a ina. destruct (errs a ina) as [close le]. apply abs_between in close.
-      apply Rmult_le_compat_l; [left; apply (weight_pos keys m m' max max')|apply exp_le; lra]. }
+      apply Rmult_le_compat_l; [left; apply (weight_pos keys m m' max max')|monotone]. }
     split; [easy|]. eapply Rlt_le_trans; [apply exp_pos|exact low].
   Qed.
 
@@ -78,12 +78,12 @@ Section Perturbed.
   Proof using max max' errs.
     intros ina. destruct sums as [S1 S1']. destruct normaliser_between as [low pos].
     pose proof (weight_pos keys m m' max max' a) as wp. destruct (errs a ina) as [close le]. apply abs_between in close.
-    split; [unfold computed_weight_of; left; apply Rdiv_lt_0_compat; [apply exp_pos|lra]|].
+    split; [unfold computed_weight_of; left; apply Rdiv_lt_0_compat; [monotone|lra]|].
     apply Rmult_le_reg_r with (normaliser keys m); [easy|]. rewrite computed_weight_is.
     apply Rle_trans with (exp (2 * largest) * p a * exp (- largest)).
     - replace (exp (2 * largest) * p a * exp (- largest)) with (p a * (exp (2 * largest) * exp (- largest))) by ring.
-      rewrite <- exp_plus. apply Rmult_le_compat_l; [lra|]. apply exp_le. lra.
-    - apply Rmult_le_compat_l; [|easy]. apply Rmult_le_pos; [left; apply exp_pos|lra].
+      rewrite <- exp_plus. monotone.
+    - monotone.
   Qed.
 
   Lemma mean_over_keys (f : R -> R) r l : weighted_sum r (map l keys) f = sum (map (fun a => exp (- (r - l a)) * f (r - l a)) keys).
@@ -94,13 +94,13 @@ Section Perturbed.
     (forall a, In a keys -> 0 <= f (m' - computed_score a) <= g (m - score a)) ->
     weighted_sum m' computed_scores f / S' <= exp (2 * largest) * (weighted_sum m scores g / S).
   Proof using max max' errs.
-    intros below. rewrite !mean_over_keys. unfold Rdiv. rewrite <- !sum_map_mult_r, <- sum_map_mult_l.
-    apply sum_map_le. intros a ina. destruct (below a ina) as [f0 fg]. destruct (perturbed_weight a ina) as [w0 w1].
+    intros below. rewrite !mean_over_keys. unfold Rdiv. rewrite <- !sum_map_mult_r, <- sum_map_mult_l. apply sum_map_le.
+    intros a ina. destruct (below a ina) as [f0 fg]. destruct (perturbed_weight a ina) as [w0 w1].
     replace (exp (- (m' - computed_score a)) * f (m' - computed_score a) * / S')
       with (exp (- (m' - computed_score a)) * / S' * f (m' - computed_score a)) by ring.
     replace (exp (2 * largest) * (exp (- (m - score a)) * g (m - score a) * / S))
       with (exp (2 * largest) * (exp (- (m - score a)) * / S) * g (m - score a)) by ring.
-    now apply Rmult_le_compat.
+    monotone.
   Qed.
 
   Definition wider_log_sum : R := ln S + 2 * largest.
@@ -110,27 +110,29 @@ Section Perturbed.
 
   Lemma perturbed_logsumexp_bounds : Rabs (L' - L) <= normaliser_log keys m error largest /\ Rabs (L' - L) <= largest.
   Proof using max max' errs.
-    destruct (score_normaliser keys m m' max max' error largest errs) as [close high]. destruct normaliser_between as [low pos].
-    assert (apart : L' - L = ln (normaliser keys m)).
+    destruct (score_normaliser keys m m' max max' error largest errs) as [close high].
+    destruct normaliser_between as [low pos]. assert (apart : L' - L = ln (normaliser keys m)).
     { rewrite (logsumexp_from_statistics m' computed_scores max'), (logsumexp_from_statistics m scores max).
       destruct (proj1 (in_map_iff _ _ _) (proj1 max)) as [a [_ ina]].
       pose proof (computed_weight keys m m' max max' a) as eqw. unfold weight in eqw.
       assert (norm : normaliser keys m = S' * exp (m' - m) / S).
-      { apply Rmult_eq_reg_l with (exp (- (m' - computed_score a)) / S'); [|apply Rgt_not_eq, Rdiv_lt_0_compat; [apply exp_pos|lra]].
+      { apply Rmult_eq_reg_l with (exp (- (m' - computed_score a)) / S');
+          [|apply Rgt_not_eq, Rdiv_lt_0_compat; [monotone|lra]].
         replace (exp (- (m' - computed_score a)) / S' * normaliser keys m)
-          with (exp (- (m' - computed_score a)) * (normaliser keys m / S')) by (field; lra). rewrite eqw.
+          with (exp (- (m' - computed_score a)) * (normaliser keys m / S')) by (field; lra).
+        rewrite eqw.
         replace (exp (- (m' - computed_score a)) / S' * (S' * exp (m' - m) / S))
           with (exp (- (m' - computed_score a)) * exp (m' - m) / S) by (field; lra).
         unfold Rdiv. rewrite <- exp_plus.
         replace (exp (- (m - score a)) * / S * exp (computed_score a - score a))
           with (exp (- (m - score a)) * exp (computed_score a - score a) * / S) by ring.
         rewrite <- exp_plus. f_equal. f_equal. ring. }
-      assert (top : 0 < S' * exp (m' - m)) by (apply Rmult_lt_0_compat; [lra|apply exp_pos]).
-      rewrite norm. unfold Rdiv. rewrite ln_mult, ln_mult, ln_exp, ln_Rinv; try easy; try apply exp_pos; try lra.
-      apply Rinv_0_lt_compat. lra. }
+      assert (top : 0 < S' * exp (m' - m)) by monotone. rewrite norm. unfold Rdiv.
+      rewrite ln_mult, ln_mult, ln_exp, ln_Rinv; try easy; try apply exp_pos; try lra. monotone. }
     rewrite apart. split.
     - pose proof (rel_log _ (normaliser keys m) 1 Rlt_0_1 close) as logs. rewrite ln_1, Rminus_0_r in logs. exact logs.
-    - pose proof (ln_le _ _ (exp_pos _) low) as l1. pose proof (ln_le _ _ pos high) as l2. rewrite ln_exp in l1, l2. apply Rabs_le. lra.
+    - pose proof (ln_le _ _ (exp_pos _) low) as l1. pose proof (ln_le _ _ pos high) as l2. rewrite ln_exp in l1, l2.
+      apply Rabs_le. lra.
   Qed.
 
   Theorem perturbed_logsumexp : Rabs (L' - L) <= ebar * exp largest.
@@ -149,22 +151,22 @@ Section Perturbed.
       rewrite weighted_sum_plus, !weighted_sum_mult. fold (weight_sum m scores). field. lra. }
     repeat split.
     - unfold wider_log_sum. rewrite <- (ln_exp (2 * largest)), <- ln_mult by (try apply exp_pos; lra). apply ln_le; [lra|].
-      rewrite !weight_sum_sum, !map_map, Rmult_comm, <- sum_map_mult_l. apply sum_map_le. intros a ina.
-      rewrite <- exp_plus. apply exp_le. destruct (errs a ina) as [close le]. apply abs_between in close. apply abs_between in moved. lra.
-    -
-      eapply Rle_trans; [apply (perturbed_expectation (fun d => d) (fun d => 1 * d + 2 * largest))|].
+      rewrite !weight_sum_sum, !map_map, Rmult_comm, <- sum_map_mult_l. apply sum_map_le. intros a ina. rewrite <- exp_plus.
+      apply exp_le. destruct (errs a ina) as [close le]. apply abs_between in close. apply abs_between in moved. lra.
+    - eapply Rle_trans; [apply (perturbed_expectation (fun d => d) (fun d => 1 * d + 2 * largest))|].
       + intros a ina. pose proof (dev a ina). lra.
       + rewrite of_sum. unfold wider_mean. right. ring.
-    -
-      eapply Rle_trans; [apply (perturbed_expectation (fun d => d ^ 2) (fun d => d ^ 2 + (4 * largest * d + 4 * largest ^ 2)))|].
+    - eapply Rle_trans; [apply
+        (perturbed_expectation (fun d => d ^ 2) (fun d => d ^ 2 + (4 * largest * d + 4 * largest ^ 2)))|].
       + intros a ina. pose proof (dev a ina). split; [apply pow2_ge_0|].
-        replace ((m - score a) ^ 2 + (4 * largest * (m - score a) + 4 * largest ^ 2)) with ((m - score a + 2 * largest) ^ 2) by ring.
+        replace ((m - score a) ^ 2 + (4 * largest * (m - score a) + 4 * largest ^ 2)) with ((m - score a + 2 * largest) ^ 2)
+          by ring.
         apply pow_incr. lra.
-      + unfold wider_square. apply Rmult_le_compat_l; [left; apply exp_pos|]. rewrite weighted_sum_plus.
-        unfold Rdiv. rewrite Rmult_plus_distr_r. fold (weighted_sum m scores (fun d => d ^ 2) / S).
-        fold (mean_square_deviation m scores). pose proof (of_sum (4 * largest) (4 * largest ^ 2)). unfold Rdiv in *. lra.
-    - replace m' with (m + (m' - m)) at 1 by ring. eapply Rle_trans; [apply Rabs_triang|]. lra.
-    - replace L' with (L + (L' - L)) at 1 by ring. eapply Rle_trans; [apply Rabs_triang|]. lra.
+      + unfold wider_square. apply Rmult_le_compat_l; [monotone|]. rewrite weighted_sum_plus. unfold Rdiv.
+        rewrite Rmult_plus_distr_r. fold (weighted_sum m scores (fun d => d ^ 2) / S). fold (mean_square_deviation m scores).
+        pose proof (of_sum (4 * largest) (4 * largest ^ 2)). unfold Rdiv in *. lra.
+    - replace m' with (m + (m' - m)) at 1 by ring. triangle. lra.
+    - replace L' with (L + (L' - L)) at 1 by ring. triangle. lra.
   Qed.
 End Perturbed.
 
@@ -256,11 +258,12 @@ Section PerturbedEntropy.
     set (there := map (fun a => {| score := score a; computed_score := on_the_way s a; value := 0 |}) keys).
     assert (same : map score there = scores) by (unfold there; now rewrite map_map).
     assert (way : map computed_score there = map (on_the_way s) keys) by (unfold there; now rewrite map_map).
-    destruct (maximum_exists (map (on_the_way s) keys)) as [mc maxc]; [now apply map_not_nil|].
-    rewrite <- same in max. rewrite <- way in maxc.
+    destruct (maximum_exists (map (on_the_way s) keys)) as [mc maxc]; [now apply map_not_nil|]. rewrite <- same in max.
+    rewrite <- way in maxc.
     assert (close : forall b, In b there -> Rabs (computed_score b - score b) <= largest /\ largest <= largest).
     { intros b inb. apply in_map_iff in inb as [a [<- ina]]. cbn. split; [|lra]. destruct (errs a ina) as [near le].
-      unfold on_the_way. replace (score a + s * (computed_score a - score a) - score a) with (s * (computed_score a - score a)) by ring.
+      unfold on_the_way.
+      replace (score a + s * (computed_score a - score a) - score a) with (s * (computed_score a - score a)) by ring.
       rewrite Rabs_mult, (Rabs_right s) by lra. pose proof (Rabs_pos (computed_score a - score a)). nra. }
     pose proof (perturbed_statistics there m mc max maxc (fun _ => largest) largest close) as [_ [wide _]].
     pose proof (perturbed_weight there m mc max maxc (fun _ => largest) largest close) as weights.
@@ -268,37 +271,46 @@ Section PerturbedEntropy.
     pose proof (S_at_least_one mc _ maxc) as S1. pose proof (mean_deviation_nonneg mc _ maxc) as D0.
     set (Dc := mean_deviation mc (map computed_score there)) in *.
     assert (wide_is : wider_mean there m largest = wider_mean keys m largest) by (unfold wider_mean; now rewrite same).
-    rewrite wide_is in wide.
-    assert (Z_is : way_sum keys (fun _ _ => 1) s = exp mc * weight_sum mc (map computed_score there)).
-    { unfold way_sum. rewrite way, weight_sum_sum, map_map, <- sum_map_mult_l. apply sum_map_ext. intros. rewrite <- exp_plus. rewrite Rmult_1_l.
-      f_equal. ring. }
+    rewrite wide_is in wide. assert (Z_is : way_sum keys (fun _ _ => 1) s = exp mc * weight_sum mc (map computed_score there)).
+    { unfold way_sum. rewrite way, weight_sum_sum, map_map, <- sum_map_mult_l. apply sum_map_ext. intros. rewrite <- exp_plus.
+      rewrite Rmult_1_l. f_equal. ring. }
     assert (mean_is : way_sum keys (on_the_way) s / way_sum keys (fun _ _ => 1) s = mc - Dc).
-    { rewrite Z_is. unfold Dc, mean_deviation, deviation_sum, weighted_sum, way_sum. rewrite way, map_map. pose proof (exp_pos mc).
+    { rewrite Z_is. unfold Dc, mean_deviation, deviation_sum, weighted_sum, way_sum. rewrite way, map_map.
+      pose proof (exp_pos mc).
       replace (sum (map (fun a => on_the_way s a * exp (on_the_way s a)) keys))
-        with (exp mc * (mc * weight_sum mc (map (on_the_way s) keys) - sum (map (fun a => exp (on_the_way s a - mc) * (mc - on_the_way s a)) keys))).
+        with (exp mc * (mc * weight_sum mc (map (on_the_way s) keys)
+        - sum (map (fun a => exp (on_the_way s a - mc) * (mc - on_the_way s a)) keys))).
       - rewrite way in S1. field. lra.
-      - rewrite weight_sum_sum, map_map, <- sum_map_mult_l, <- sum_map_minus, <- sum_map_mult_l. apply sum_map_ext. intros a _.
-        replace (exp (on_the_way s a)) with (exp mc * exp (on_the_way s a - mc)) by (rewrite <- exp_plus; f_equal; ring). ring. }
-    unfold way_slope. rewrite Rabs_Ropp, mean_is. unfold Rdiv, way_sum at 1. rewrite Rabs_mult, (Rabs_right (/ way_sum keys _ s))
-      by (left; now apply Rinv_0_lt_compat). rewrite Z_is.
-    apply Rle_trans with (sum (map (fun a => exp (2 * largest) * p a * (error a * (m - score a + 2 * largest + wider_mean keys m largest))) keys)).
-    - apply Rle_trans with (sum (map (fun a => Rabs ((computed_score a - score a) * (on_the_way s a - (mc - Dc)) * exp (on_the_way s a))) keys)
-                            * / (exp mc * weight_sum mc (map computed_score there))).
-      { apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, Rmult_lt_0_compat; [apply exp_pos|lra]|apply sum_map_abs]. }
+      - rewrite weight_sum_sum, map_map, <- sum_map_mult_l, <- sum_map_minus, <- sum_map_mult_l. apply sum_map_ext.
+        intros a _.
+        replace (exp (on_the_way s a)) with (exp mc * exp (on_the_way s a - mc)) by (rewrite <- exp_plus; f_equal; ring).
+        ring. }
+    unfold way_slope. rewrite Rabs_Ropp, mean_is. unfold Rdiv, way_sum at 1.
+    rewrite Rabs_mult, (Rabs_right (/ way_sum keys _ s)) by (left; now apply Rinv_0_lt_compat). rewrite Z_is.
+    apply Rle_trans with
+      (sum (map (fun a => exp (2 * largest) * p a * (error a * (m - score a + 2 * largest + wider_mean keys m largest))) keys)).
+    - apply Rle_trans with
+        (sum (map (fun a => Rabs ((computed_score a - score a) * (on_the_way s a - (mc - Dc)) * exp (on_the_way s a))) keys) * /
+        (exp mc * weight_sum mc (map computed_score there))).
+      { apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, Rmult_lt_0_compat; [monotone|lra]|apply sum_map_abs]. }
       rewrite <- sum_map_mult_r. apply sum_map_le. intros a ina.
       set (b := {| score := score a; computed_score := on_the_way s a; value := 0 |}).
-      assert (inb : In b there) by (unfold there, b; now apply (in_map (fun a => {| score := score a; computed_score := on_the_way s a; value := 0 |}))).
+      assert (inb : In b there)
+        by (unfold there, b;
+        now apply (in_map (fun a => {| score := score a; computed_score := on_the_way s a; value := 0 |}))).
       destruct (weights b inb) as [w0 w1]. pose proof (deviations b inb) as dev. cbn [score computed_score b] in dev.
       assert (pa : weight there m b = p a) by (unfold weight; rewrite same; easy). rewrite pa in w1.
       destruct (errs a ina) as [near le]. rewrite !Rabs_mult, (Rabs_right (exp (on_the_way s a))) by (left; apply exp_pos).
-      assert (part : exp (on_the_way s a) * / (exp mc * weight_sum mc (map computed_score there)) = computed_weight_of there mc b).
-      { unfold computed_weight_of. cbn [computed_score b]. replace (- (mc - on_the_way s a)) with (on_the_way s a + - mc) by ring.
-        rewrite exp_plus, exp_Ropp. pose proof (exp_pos mc). field. lra. }
+      assert (part : exp (on_the_way s a) * / (exp mc * weight_sum mc (map computed_score there))
+        = computed_weight_of there mc b).
+      { unfold computed_weight_of. cbn [computed_score b].
+        replace (- (mc - on_the_way s a)) with (on_the_way s a + - mc) by ring. rewrite exp_plus, exp_Ropp.
+        pose proof (exp_pos mc). field. lra. }
       rewrite Rmult_assoc, part.
       assert (spread : Rabs (on_the_way s a - (mc - Dc)) <= m - score a + 2 * largest + wider_mean keys m largest).
       { replace (on_the_way s a - (mc - Dc)) with (Dc - (mc - on_the_way s a)) by ring. apply Rabs_le. lra. }
       rewrite (Rmult_comm (exp (2 * largest) * p a)). apply Rmult_le_compat; [|easy| |easy].
-      + apply Rmult_le_pos; apply Rabs_pos.
+      + monotone.
       + apply Rmult_le_compat; try apply Rabs_pos; easy.
     - right. unfold entropy_moved, mean_error_deviation, mean_score_error.
       rewrite <- sum_map_mult_r, <- sum_map_plus, <- sum_map_mult_l. apply sum_map_ext. intros. ring.
@@ -336,7 +348,7 @@ Section PerturbedEntropy.
     pose proof (b5_logsumexp M good 0 m' computed_scores s h j hs some g m_hat y z u_out floor_out L_hat h1 h2 h3 h4) as own.
     pose proof (perturbed_logsumexp keys m m' max max' error largest errs) as moved.
     replace (L_hat - ln (partition_function scores)) with ((L_hat - L') + (L' - ln (partition_function scores))) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. unfold L', rounding in *. lra.
+    triangle. unfold L', rounding in *. lra.
   Qed.
 
   Context (y r : R) (moments : moments_of_row M 0 m' computed_scores s y h j) (few : INR j * argument_step M <= 2)
@@ -350,9 +362,9 @@ Section PerturbedEntropy.
     <= rounding + u_out * (H' + rounding) + (entropy_floor M * (1 + u_out) + floor_out) + entropy_moved.
   Proof using max errs good some moments few loses leaves.
     intros h1 h2 h3 h4 H' rounding.
-    pose proof (b6_entropy M good 0 m' computed_scores s y h j r loses leaves moments some few q x z u_out floor_out H_hat h1 h2 h3 h4) as own.
-    pose proof perturbed_entropy as moved.
-    replace (H_hat - entropy scores) with ((H_hat - H') + (H' - entropy scores)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. unfold H', rounding in *. lra.
+    pose proof (b6_entropy M good 0 m' computed_scores s y h j r loses leaves moments some few q x z u_out floor_out H_hat h1 h2
+      h3 h4) as own.
+    pose proof perturbed_entropy as moved. replace (H_hat - entropy scores) with ((H_hat - H') + (H' - entropy scores)) by ring.
+    triangle. unfold H', rounding in *. lra.
   Qed.
 End PerturbedEntropy.

@@ -60,17 +60,16 @@ Section Deviation.
     intros le [m' [x' [rm [rx [t [e [bt [be ->]]]]]]]]. pose proof (read_error_nonneg m) as c0.
     destruct good_reading as [[r0 r1] l0]. unfold read_logit in rm, rx. pose proof (unit_nonneg M good) as fl.
     assert (size_x : Rabs x <= Rabs m + (m - x)).
-    { replace x with (m + - (m - x)) at 1 by ring. eapply Rle_trans; [apply Rabs_triang|].
-      rewrite Rabs_Ropp, (Rabs_right (m - x)); lra. }
+    { replace x with (m + - (m - x)) at 1 by ring. triangle. rewrite Rabs_Ropp, (Rabs_right (m - x)); lra. }
     assert (near : Rabs (m' - x' - (m - x)) <= read_roundoff P * (m - x) + read_error m).
-    { replace (m' - x' - (m - x)) with ((m' - m) + - (x' - x)) by ring.
-      eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp. unfold read_error.
+    { replace (m' - x' - (m - x)) with ((m' - m) + - (x' - x)) by ring. triangle. rewrite Rabs_Ropp.
+      unfold read_error.
       assert (read_roundoff P * Rabs x <= read_roundoff P * (Rabs m + (m - x))) by now apply Rmult_le_compat_l. lra. }
     destruct (split_error _ _ (m - x) _ r0 ltac:(lra) c0 near) as [d0 [c [b0 [bc eq]]]].
     destruct (one_rounding _ d0 (conj r0 r1) b0) as [t0 [bt0 fac]]. rewrite fac in eq. rewrite eq.
     exists (t0 + t), (c * exp t + e). repeat split.
-    - unfold deviation_log. eapply Rle_trans; [apply Rabs_triang|]. lra.
-    - eapply Rle_trans; [apply Rabs_triang|]. unfold deviation_loss. apply Rplus_le_compat; [|easy].
+    - unfold deviation_log. triangle. lra.
+    - triangle. unfold deviation_loss. apply Rplus_le_compat; [|easy].
       rewrite Rabs_mult, (Rabs_right (exp t)), Rmult_comm by (left; apply exp_pos).
       apply Rmult_le_compat; [left; apply exp_pos|apply Rabs_pos| |easy]. apply exp_le. apply abs_between in bt. lra.
     - rewrite exp_plus. ring.
@@ -154,14 +153,10 @@ Proof.
 Qed.
 
 Lemma sum_at_most l c : (forall x, In x l -> x <= c) -> sum l <= size l * c.
-Proof.
-  intros below. rewrite <- sum_map_const. rewrite <- (map_id l) at 1. now apply sum_map_le.
-Qed.
+Proof. intros below. rewrite <- sum_map_const. rewrite <- (map_id l) at 1. now apply sum_map_le. Qed.
 
 Lemma sum_at_least l c : (forall x, In x l -> c <= x) -> size l * c <= sum l.
-Proof.
-  intros above. rewrite <- sum_map_const. rewrite <- (map_id l) at 2. now apply sum_map_le.
-Qed.
+Proof. intros above. rewrite <- sum_map_const. rewrite <- (map_id l) at 2. now apply sum_map_le. Qed.
 
 Lemma sum_nonneg l : Forall (fun x => 0 <= x) l -> 0 <= sum l.
 Proof. intros nonneg. rewrite <- (map_id l). apply sum_map_nonneg. now apply Forall_forall. Qed.
@@ -195,28 +190,22 @@ Theorem quotients_between short between long :
   short <> [] -> ascending (short ++ between ++ long) ->
   prefix_quotient (short ++ between) <= Rmax (prefix_quotient short) (prefix_quotient (short ++ between ++ long)).
 Proof.
-  intros some sorted. set (c := Rmax _ _).
-  assert (c1 : prefix_quotient short <= c) by apply Rmax_l. assert (c2 : prefix_quotient (short ++ between ++ long) <= c) by apply Rmax_r.
-  assert (some2 : short ++ between <> []) by (now destruct short). assert (some3 : short ++ between ++ long <> []) by (now destruct short).
-  pose proof (size_pos short some). pose proof (size_pos _ some3) as p3.
-  apply above_quotient; [easy|].
-  assert (a1 : 1 + sum short <= size short * c).
+  intros some sorted. set (c := Rmax _ _). assert (c1 : prefix_quotient short <= c) by apply Rmax_l.
+  assert (c2 : prefix_quotient (short ++ between ++ long) <= c) by apply Rmax_r.
+  assert (some2 : short ++ between <> []) by (now destruct short).
+  assert (some3 : short ++ between ++ long <> []) by (now destruct short). pose proof (size_pos short some).
+  pose proof (size_pos _ some3) as p3. apply above_quotient; [easy|]. assert (a1 : 1 + sum short <= size short * c).
   { rewrite <- (quotient_times short some). apply Rmult_le_compat_l; lra. }
   assert (a3 : 1 + sum (short ++ between ++ long) <= size (short ++ between ++ long) * c).
-  { rewrite <- (quotient_times _ some3). apply Rmult_le_compat_l; lra. }
-  rewrite !sum_app, !size_app in *.
+  { rewrite <- (quotient_times _ some3). apply Rmult_le_compat_l; lra. } rewrite !sum_app, !size_app in *.
   destruct between as [|d0 l0] using rev_ind; [unfold sum, size in *; simpl in *; lra|]. clear IHl0.
   rewrite <- !app_assoc in sorted. rewrite app_assoc in sorted. cbn [app] in sorted.
-  destruct (ascending_around _ _ _ sorted) as [below above].
-  rewrite sum_app, size_app in *. replace (sum [d0]) with d0 in * by (unfold sum; simpl; ring).
-  replace (size [d0]) with 1 in * by (unfold size; simpl; ring).
-  destruct (Rle_dec d0 c) as [low|high].
+  destruct (ascending_around _ _ _ sorted) as [below above]. rewrite sum_app, size_app in *.
+  replace (sum [d0]) with d0 in * by (unfold sum; simpl; ring).
+  replace (size [d0]) with 1 in * by (unfold size; simpl; ring). destruct (Rle_dec d0 c) as [low|high].
   - assert (sum l0 <= size l0 * c).
-    { apply sum_at_most. intros x inx. pose proof (below x ltac:(apply in_or_app; now right)). lra. }
-    lra.
-  - assert (size long * c <= sum long).
-    { apply sum_at_least. intros x inx. pose proof (above x inx). lra. }
-    lra.
+    { apply sum_at_most. intros x inx. pose proof (below x ltac:(apply in_or_app; now right)). lra. } lra.
+  - assert (size long * c <= sum long). { apply sum_at_least. intros x inx. pose proof (above x inx). lra. } lra.
 Qed.
 
 (** ** The threshold *)

@@ -40,11 +40,10 @@ Proof.
   set (y := (exp l + exp l) * exp (1 * l)). exists l, y, (y * (1 * exp l) * exp (1 * l)). pose proof units.
   split; [apply (dotted_addition single _ _ [1] [1] (exp l) (exp l) y 0 0); [apply far_product|apply far_product|];
           apply sum_off; lra|].
-  split; [cbn; lia|]. split; [rewrite Rabs_right; lra|]. split; [apply product_off; lra|].
-  cbv zeta. unfold size, score_error.magnitude, sum; cbn -[unit].
-  replace ((1 + 1 + 2 + 0) * l) with (l + l + l + l) by ring. unfold y. rewrite !Rmult_1_l, !exp_plus.
-  pose proof (exp_at_least_one l ltac:(lra)). rewrite (Rabs_right 1) by lra. set (x := exp l) in *.
-  assert (1 <= x * x) by nra. assert (1 <= (x * x) * (x * x)) by nra. rewrite Rabs_right; nra.
+  split; [cbn; lia|]. split; [rewrite Rabs_right; lra|]. split; [apply product_off; lra|]. cbv zeta.
+  unfold size, score_error.magnitude, sum; cbn -[unit]. replace ((1 + 1 + 2 + 0) * l) with (l + l + l + l) by ring.
+  unfold y. rewrite !Rmult_1_l, !exp_plus. pose proof (exp_at_least_one l ltac:(lra)). rewrite (Rabs_right 1) by lra.
+  set (x := exp l) in *. assert (1 <= x * x) by nra. assert (1 <= (x * x) * (x * x)) by nra. rewrite Rabs_right; nra.
 Qed.
 
 (** ** B9 *)
@@ -94,35 +93,32 @@ Proof.
   exists far_values, (far_sum (-1)), q, (q * (1 + / 2048)). pose proof units.
   assert (same : reciprocal_unit single 0 = l) by (unfold reciprocal_unit, unit; rewrite Rplus_0_r; easy).
   split; [apply level_maximum|]. split; [apply level_maximum|].
-  split; [intros a [<-|[<-|[]]]; cbn; rewrite Rminus_0_r, Rabs_R0; lra|].
-  split; [apply far_accumulated|]. split; [apply far_sum_of_row; lra|].
+  split; [intros a [<-|[<-|[]]]; cbn; rewrite Rminus_0_r, Rabs_R0; lra|]. split; [apply far_accumulated|].
+  split; [apply far_sum_of_row; lra|].
   split; [change (map computed_score two_keys) with level; rewrite nothing_lost; lra|].
   split; [apply by_reciprocal with (reciprocal_unit single 0); [rewrite same, Rabs_right; lra|apply product_off; lra]|].
-  split; [apply output_up|]. cbv zeta.
-  assert (half_each : forall a, In a two_keys -> weight two_keys 0 a = / 2).
+  split; [apply output_up|]. cbv zeta. assert (half_each : forall a, In a two_keys -> weight two_keys 0 a = / 2).
   { intros a ina. unfold weight. change (map score two_keys) with level. rewrite level_sum.
     assert (a = one_value) as -> by (destruct ina as [<-|[<-|[]]]; easy). cbn. rewrite Rminus_0_r, Ropp_0, exp_0. lra. }
   assert (w : weight two_keys 0 one_value = / 2) by (apply half_each; now left).
-  assert (O : attention_output two_keys 0 = 1).
-  { unfold attention_output, sum; cbn -[weight]. rewrite w. lra. }
+  assert (O : attention_output two_keys 0 = 1). { unfold attention_output, sum; cbn -[weight]. rewrite w. lra. }
   set (b := term_log single stored_weights 1 1).
   assert (hb : b = 2 * E + 4 * l) by (unfold b, term_log; cbn -[unit exp_unit]; ring).
   assert (terms : terms_error single stored_weights two_keys 0 (fun _ => 0) 0 1 1 = exp b - 1).
-  { unfold terms_error, sum, key_log; cbn -[weight standard_model.slope term_log]. rewrite w, no_slope, (Rabs_right 1) by lra. fold b.
-    replace (0 + b + 0 * (0 - 0 + 2 * 0)) with b by ring. field. }
+  { unfold terms_error, sum, key_log; cbn -[weight standard_model.slope term_log].
+    rewrite w, no_slope, (Rabs_right 1) by lra. fold b. replace (0 + b + 0 * (0 - 0 + 2 * 0)) with b by ring. field. }
   assert (lost : terms_lost single stored_weights two_keys 0 1 1 1 = 0).
   { unfold terms_lost, lost_values; cbn -[term_log]. ring. }
   assert (common : common_log single two_keys 0 0 (fun _ => 0) 0 1 1 0 = 2 * E + 4 * l).
-  { unfold common_log, normaliser_log, mean_score_error, quotient_unit. rewrite same. change (map computed_score two_keys) with level.
-    rewrite sigma_is. unfold sum; cbn -[unit exp_unit weight]. ring. }
-  rewrite O, terms, lost, common.
-  assert (is : q = exp (2 * E + 4 * l) * exp b).
+  { unfold common_log, normaliser_log, mean_score_error, quotient_unit. rewrite same.
+    change (map computed_score two_keys) with level. rewrite sigma_is. unfold sum; cbn -[unit exp_unit weight]. ring. }
+  rewrite O, terms, lost, common. assert (is : q = exp (2 * E + 4 * l) * exp b).
   { unfold q, far_values, far_term. rewrite far_sum_is, same, hb.
     replace (-1 * (2 * E + 2 * l)) with (- (2 * E + 2 * l)) by ring. rewrite exp_Ropp, !Rmult_1_l.
-    replace (2 * E + 4 * l) with (E + E + l + l + l + l) by ring. replace (2 * E + 2 * l) with (E + E + l + l) by ring.
-    rewrite !exp_plus. pose proof (exp_pos E). pose proof (exp_pos l). field. split; apply Rgt_not_eq; easy. }
-  assert (above : 1 <= q).
-  { rewrite is, hb, <- exp_plus. apply exp_at_least_one. lra. }
+    replace (2 * E + 4 * l) with (E + E + l + l + l + l) by ring.
+    replace (2 * E + 2 * l) with (E + E + l + l) by ring. rewrite !exp_plus. pose proof (exp_pos E).
+    pose proof (exp_pos l). field. split; apply Rgt_not_eq; easy. }
+  assert (above : 1 <= q). { rewrite is, hb, <- exp_plus. apply exp_at_least_one. lra. }
   rewrite (Rabs_right 1), (Rabs_right (q * (1 + / 2048) - 1)) by nra. rewrite is. cbn. field.
 Qed.
 
@@ -152,11 +148,10 @@ Example polynomial_of_b10 :
     computed_product single (s1 * 3) (s1 * 3) /\ computed_sum single (s1 * 3 + -1791 / 1000) s0 /\
     s0 = quartic 3 * exp l /\ 1 < quartic 3.
 Proof.
-  intros s3 s2 s1. exists ((s1 * 3 + -1791 / 1000) * exp (1 * l)).
-  split; [lra|]. repeat (split; [apply stored_as_is|]).
+  intros s3 s2 s1. exists ((s1 * 3 + -1791 / 1000) * exp (1 * l)). split; [lra|]. repeat (split; [apply stored_as_is|]).
   split; [apply exact_product|]. split; [apply exact_sum|]. split; [apply exact_product|]. split; [apply exact_sum|].
-  split; [apply exact_product|]. split; [apply exact_sum|]. split; [apply exact_product|].
-  split; [apply sum_off; lra|]. unfold s1, s2, s3, quartic. rewrite Rmult_1_l. split; [f_equal; field|lra].
+  split; [apply exact_product|]. split; [apply exact_sum|]. split; [apply exact_product|]. split; [apply sum_off; lra|].
+  unfold s1, s2, s3, quartic. rewrite Rmult_1_l. split; [f_equal; field|lra].
 Qed.
 
 (** A temperature off by an eighth; equal logits stay what they are. *)
@@ -167,11 +162,10 @@ Example b10_is_inhabited :
     standard_model.slope single * (1 + / 8) + / 8 < 1 /\ In 0 level /\ computed_element single half 0 (s * 0) 1 S_hat (s * 0) p.
 Proof.
   intros s. exists (far_sum (-1)), far_element.
-  assert (same : scaled s level = level) by (unfold scaled; cbn; now rewrite !Rmult_0_r).
-  rewrite same, Rmult_0_r. split; [apply level_maximum|]. split; [lra|].
-  split; [unfold s; apply Rabs_le; lra|]. split; [unfold s; lra|]. split; [apply far_sum_of_row; lra|].
-  split; [rewrite nothing_lost; lra|]. split; [rewrite no_slope; lra|]. split; [now left|].
-  apply far_element_of_row. now left.
+  assert (same : scaled s level = level) by (unfold scaled; cbn; now rewrite !Rmult_0_r). rewrite same, Rmult_0_r.
+  split; [apply level_maximum|]. split; [lra|]. split; [unfold s; apply Rabs_le; lra|]. split; [unfold s; lra|].
+  split; [apply far_sum_of_row; lra|]. split; [rewrite nothing_lost; lra|]. split; [rewrite no_slope; lra|].
+  split; [now left|]. apply far_element_of_row. now left.
 Qed.
 
 (** ** B9 with B10 *)
@@ -189,13 +183,12 @@ Example b9_sharpened_is_inhabited :
     INR 1 <= 2 * size two_keys /\ slope single * (1 + / 8) + / 8 < 1.
 Proof.
   intros s. destruct b9_is_reached as (y & S_hat & q & O_hat & top & top' & errs & hy & hs & some & hq & hout & _).
-  exists y, S_hat, q, O_hat.
-  assert (row : scaled s (map computed_score two_keys) = map computed_score two_keys).
+  exists y, S_hat, q, O_hat. assert (row : scaled s (map computed_score two_keys) = map computed_score two_keys).
   { unfold scaled. cbn. now rewrite !Rmult_0_r. }
-  assert (pairs : map (fun a => (s * computed_score a, value a)) two_keys = map (fun a => (computed_score a, value a)) two_keys).
-  { cbn. now rewrite !Rmult_0_r. }
-  rewrite row, pairs, Rmult_0_r. unfold s. repeat (split; [easy || lra || (apply Rabs_le; lra) || (unfold size; cbn; lra)|]).
-  rewrite no_slope. lra.
+  assert (pairs : map (fun a => (s * computed_score a, value a)) two_keys
+    = map (fun a => (computed_score a, value a)) two_keys).
+  { cbn. now rewrite !Rmult_0_r. } rewrite row, pairs, Rmult_0_r. unfold s.
+  repeat (split; [easy || lra || (apply Rabs_le; lra) || (unfold size; cbn; lra)|]). rewrite no_slope. lra.
 Qed.
 
 (** Each value is e^lambda as it is, 1 as it is held; the quotient goes up once more. *)

@@ -30,9 +30,8 @@ Example b17_saved_is_reached :
     p = coefficient level 0 * exp (- through_logsumexp single 1 0 level l ell (0 - 0)).
 Proof.
   pose proof units as [hE hl]. pose proof (exp_at_least_one l hl) as G1. pose proof ln_2_nonneg as L0.
-  set (L' := ln 2 * exp l). set (a := (- l - L') * exp l).
-  exists (- l), L', a, (exp (a - E)). rewrite level_logsumexp. cbv zeta.
-  assert (ell : Rabs (L' - ln 2) = (exp l - 1) * Rabs (ln 2) + 0).
+  set (L' := ln 2 * exp l). set (a := (- l - L') * exp l). exists (- l), L', a, (exp (a - E)). rewrite level_logsumexp.
+  cbv zeta. assert (ell : Rabs (L' - ln 2) = (exp l - 1) * Rabs (ln 2) + 0).
   { unfold L'. replace (ln 2 * exp l - ln 2) with (ln 2 * (exp l - 1)) by ring.
     rewrite Rabs_mult, !(Rabs_right (ln 2)), Rabs_right by lra. ring. }
   assert (below : a <= - ln 2).
@@ -42,17 +41,17 @@ Proof.
   { unfold argument_error, growth. cbn -[unit ln]. rewrite (Rabs_right (ln 2)) by lra.
     replace ((1 - 1) * l) with 0 by ring. rewrite exp_0, Rmult_1_l. unfold a, L'. ring. }
   split; [apply single_sound|]. split; [lra|]. split; [apply level_maximum|]. split; [now left|].
-  split; [rewrite Rminus_0_r, Rabs_Ropp, Rabs_right; lra|]. split; [lra|]. split; [now apply approximately|].
-  split.
-  { apply scaled_behind with a; [apply sum_up_by|]. exists 0, 0. rewrite Rabs_R0, exp_0. cbn -[unit]. repeat split; lra. }
+  split; [rewrite Rminus_0_r, Rabs_Ropp, Rabs_right; lra|]. split; [lra|]. split; [now apply approximately|]. split.
+  { apply scaled_behind with a; [apply sum_up_by|]. exists 0, 0. rewrite Rabs_R0, exp_0. cbn -[unit].
+    repeat split; lra. }
   split.
   { exists (- E), 0. rewrite Rabs_R0, Rabs_Ropp, Ropp_involutive, (Rabs_right E) by lra. cbn -[exp_unit].
     repeat split; try lra. unfold Rminus. ring. }
   split; [easy|]. split; [easy|]. split.
   - rewrite Rminus_0_r, err, Rabs_left1; lra.
   - unfold through_logsumexp. rewrite level_logsumexp, level_sum, (level_coefficient 0) by now left.
-    replace (0 - 0) with 0 by ring. rewrite Rplus_0_l, err. rewrite <- (exp_ln 2) at 1 by lra. rewrite <- exp_Ropp, <- exp_plus.
-    f_equal. ring.
+    replace (0 - 0) with 0 by ring. rewrite Rplus_0_l, err. rewrite <- (exp_ln 2) at 1 by lra.
+    rewrite <- exp_Ropp, <- exp_plus. f_equal. ring.
 Qed.
 
 (** ** A recomputed sum, of two keys whose scores are exact *)
@@ -73,9 +72,7 @@ Proof.
 Qed.
 
 Lemma zero_item : item_log single 0 exact_scores 0 1 zero_key = 2 * E + l.
-Proof.
-  unfold item_log, carried_log, exact_scores. rewrite no_slope. cbn -[exp_unit unit]. ring.
-Qed.
+Proof. unfold item_log, carried_log, exact_scores. rewrite no_slope. cbn -[exp_unit unit]. ring. Qed.
 
 Lemma rho_is : rho single two_keys 0 exact_scores 0 1 1 = 2 * E + 2 * l.
 Proof.
@@ -249,9 +246,8 @@ Proof.
     + apply sum_up_by.
     + apply product_up.
     + now apply approximately.
-  - unfold score_gradient_error, score_gradient_loss, score_gradient_log; cbn -[unit].
-    replace (1 - -1) with 2 by ring. rewrite (Rabs_right 2) by lra. unfold z, d.
-    replace (l + 2 * l + l) with (l + l + l + l) by ring. rewrite !exp_plus.
+  - unfold score_gradient_error, score_gradient_loss, score_gradient_log; cbn -[unit]. replace (1 - -1) with 2 by ring.
+    rewrite (Rabs_right 2) by lra. unfold z, d. replace (l + 2 * l + l) with (l + l + l + l) by ring. rewrite !exp_plus.
     pose proof (exp_at_least_one l hl) as x1. set (x := exp l) in *. assert (1 <= x * x) by nra.
     assert (1 <= x * x * (x * x)) by nra. rewrite Rabs_right; nra.
 Qed.

@@ -131,15 +131,13 @@ Example b1_is_reached :
     Rabs (s - weight_sum 0 level) / weight_sum 0 level = exp (sigma single 0 0 level 1 1) - 1.
 Proof.
   exists (far_sum 1). split; [apply single_sound|]. split; [apply far_sum_of_row; lra|].
-  split; [rewrite nothing_lost; lra|].
-  rewrite level_sum, sigma_is, far_sum_is, Rmult_1_l. pose proof units.
+  split; [rewrite nothing_lost; lra|]. rewrite level_sum, sigma_is, far_sum_is, Rmult_1_l. pose proof units.
   pose proof (exp_at_least_one (2 * E + 2 * l) ltac:(lra)). rewrite Rabs_right by lra. field.
 Qed.
 
 (** The numerator as much too large as the sum is too small; a reciprocal, and a late rescaling. *)
 Definition far_numerator : R := exp (1 * E) * exp (1 * E) * exp (1 * l).
-Definition far_element : R :=
-  far_numerator * (1 / far_sum (-1) * exp (1 * l)) * exp (1 * l) * exp (output_unit half).
+Definition far_element : R := far_numerator * (1 / far_sum (-1) * exp (1 * l)) * exp (1 * l) * exp (output_unit half).
 
 Lemma far_element_of_row x : In x level -> computed_element single half 0 0 1 (far_sum (-1)) x far_element.
 Proof.
@@ -192,10 +190,9 @@ Example b2_is_reached :
        + threshold_slope quantum (element_log single half 0 0 level 1 1) (slope single) * (0 - 0)) * coefficient level 0
       + element_floor single half 0 0 level 1 1.
 Proof.
-  exists (far_sum (-1)), far_element. assert (inx : In 0 level) by now left.
-  split; [apply single_sound|]. split; [apply half_sound|]. split; [apply far_sum_of_row; lra|].
-  split; [rewrite nothing_lost; lra|]. split; [easy|]. split; [now apply far_element_of_row|].
-  intros quantum _. rewrite element_floor_is, (far_element_error 0 inx). ring.
+  exists (far_sum (-1)), far_element. assert (inx : In 0 level) by now left. split; [apply single_sound|].
+  split; [apply half_sound|]. split; [apply far_sum_of_row; lra|]. split; [rewrite nothing_lost; lra|]. split; [easy|].
+  split; [now apply far_element_of_row|]. intros quantum _. rewrite element_floor_is, (far_element_error 0 inx). ring.
 Qed.
 
 (** Lemma 2.1's own bounds are reached where all logits are equal. *)
@@ -273,8 +270,7 @@ Proof. exists (/ 2048), 0. rewrite Rabs_R0, Rabs_right; repeat split; lra. Qed.
 Lemma no_logsumexp_floor : logsumexp_floor single = 0.
 Proof. unfold logsumexp_floor; cbn. ring. Qed.
 
-Lemma logsumexp_rounding_is g :
-  logsumexp_rounding single 0 0 level 1 1 g = far_log * (1 + roundoff single) - ln 2.
+Lemma logsumexp_rounding_is g : logsumexp_rounding single 0 0 level 1 1 g = far_log * (1 + roundoff single) - ln 2.
 Proof.
   unfold logsumexp_rounding, logsumexp_parts. rewrite log_sum_error_is, no_argument_floor, level_logsumexp, Rabs_R0.
   rewrite (Rabs_right (ln 2)) by (pose proof ln_2_nonneg; lra). ring.
@@ -289,13 +285,12 @@ Example b5_is_reached :
       + / 2048 * (Rabs (ln (partition_function level)) + logsumexp_rounding single 0 0 level 1 1 0)
       + (logsumexp_floor single * (1 + / 2048) + 0).
 Proof.
-  set (z := (0 + far_log) * (1 + roundoff single)).
-  exists (far_sum 1), 0, far_log, z, (z * (1 + / 2048)).
+  set (z := (0 + far_log) * (1 + roundoff single)). exists (far_sum 1), 0, far_log, z, (z * (1 + / 2048)).
   split; [apply far_sum_of_row; lra|]. split; [rewrite nothing_lost; lra|].
   split; [unfold computed_maximum; rewrite no_argument_floor, Rminus_0_r, Rabs_R0; cbn; lra|].
   split; [apply far_log_of_sum|]. split; [apply sum_up|]. split; [apply output_up|].
-  rewrite logsumexp_rounding_is, no_logsumexp_floor, level_logsumexp.
-  pose proof far_log_above. pose proof ln_2_nonneg. unfold z; cbn -[far_log]. rewrite !Rabs_right; lra.
+  rewrite logsumexp_rounding_is, no_logsumexp_floor, level_logsumexp. pose proof far_log_above. pose proof ln_2_nonneg.
+  unfold z; cbn -[far_log]. rewrite !Rabs_right; lra.
 Qed.
 
 Lemma log_coefficient : ln (coefficient level 0) = - ln 2.
@@ -311,8 +306,7 @@ Example b5_log_softmax_is_reached :
     = second + / 2048 * ((0 - 0) + ln (weight_sum 0 level) + second)
       + ((product_floor single * (1 + roundoff single) + sum_floor single) * (1 + / 2048) + 0).
 Proof.
-  set (z := (- 0 - far_log) * (1 + roundoff single)).
-  exists (far_sum 1), far_log, z, (z * (1 + / 2048)).
+  set (z := (- 0 - far_log) * (1 + roundoff single)). exists (far_sum 1), far_log, z, (z * (1 + / 2048)).
   split; [apply far_sum_of_row; lra|]. split; [rewrite nothing_lost; lra|]. split; [now left|].
   split; [apply argument_of_0|]. split; [apply far_log_of_sum|]. split; [apply sum_up|]. split; [apply output_up|].
   cbv zeta. unfold log_softmax_constant. rewrite log_sum_error_is, no_argument_floor, level_sum, log_coefficient.
@@ -368,19 +362,17 @@ Example b6_is_reached :
     = entropy_rounding single 0 0 level 1 1 0 + / 2048 * (entropy level + entropy_rounding single 0 0 level 1 1 0)
       + (entropy_floor single * (1 + / 2048) + 0).
 Proof.
-  set (z := (far_log + 0) * (1 + roundoff single)).
-  exists (far_sum 1), 0, 0, far_log, z, (z * (1 + / 2048)).
+  set (z := (far_log + 0) * (1 + roundoff single)). exists (far_sum 1), 0, 0, far_log, z, (z * (1 + / 2048)).
   split; [lra|]. split; [cbn; lra|].
   split; [apply (moments_of_trees single 0 0 level 0 level _ _ 1 1 1); try apply level_maximum;
           [apply converted_same|apply far_streamed|unfold size; cbn; lra|easy]|].
   split; [rewrite nothing_lost; lra|]. split; [cbn; lra|].
-  split; [apply by_division; unfold Rdiv; rewrite Rmult_comm; apply product_0|].
-  split; [apply far_log_of_sum|]. split; [apply sum_up|]. split; [apply output_up|].
-  assert (H : entropy level = ln 2).
+  split; [apply by_division; unfold Rdiv; rewrite Rmult_comm; apply product_0|]. split; [apply far_log_of_sum|].
+  split; [apply sum_up|]. split; [apply output_up|]. assert (H : entropy level = ln 2).
   { rewrite (entropy_from_statistics 0 level level_maximum), level_sum, level_deviation. ring. }
   assert (mean : mean_error single 0 0 level 1 1 0 = 0).
   { unfold mean_error, beside_mean, first_excess. rewrite level_deviation, no_argument_floor, no_slope.
     unfold lost_moment; cbn -[quotient_log]. field. }
-  unfold entropy_rounding, entropy_parts, entropy_floor. rewrite log_sum_error_is, mean, H.
-  pose proof far_log_above. pose proof ln_2_nonneg. unfold z; cbn -[far_log]. rewrite Rabs_right; lra.
+  unfold entropy_rounding, entropy_parts, entropy_floor. rewrite log_sum_error_is, mean, H. pose proof far_log_above.
+  pose proof ln_2_nonneg. unfold z; cbn -[far_log]. rewrite Rabs_right; lra.
 Qed.

@@ -213,13 +213,12 @@ Qed.
 
 Lemma light_both : streamed_at single level 0 light_sum 0 (/ 12) 0 0.
 Proof.
-  pose proof units as [_ hl]. pose proof (Rabs_R0) as zero.
-  assert (part : sum_within single (/ 12) (1 + 1) light_sum).
+  pose proof units as [_ hl]. pose proof (Rabs_R0) as zero. assert (part : sum_within single (/ 12) (1 + 1) light_sum).
   { exists (/ 12 * l), 0. rewrite zero, Rabs_right by lra. cbn -[unit]. unfold light_sum. repeat split; lra. }
-  assert (nothing : sum_within single (/ 12) (0 + 0) 0).
-  { exists 0, 0. rewrite zero. cbn -[unit]. repeat split; lra. }
-  pose proof (streamed_at_addition single [0] [0] 0 1 1 light_sum 0 0 0 (/ 12) 0 0 0 0 0 0 light_item light_item ltac:(lra) part nothing)
-    as tree. rewrite Rmax_left, Rplus_0_r in tree by lra. exact tree.
+  assert (nothing : sum_within single (/ 12) (0 + 0) 0). { exists 0, 0. rewrite zero. cbn -[unit]. repeat split; lra. }
+  pose proof (streamed_at_addition single [0] [0] 0 1 1 light_sum 0 0 0 (/ 12) 0 0 0 0 0 0 light_item light_item
+    ltac:(lra) part nothing) as tree.
+  rewrite Rmax_left, Rplus_0_r in tree by lra. exact tree.
 Qed.
 
 Example compensated_tree :

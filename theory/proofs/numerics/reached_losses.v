@@ -101,14 +101,12 @@ Example b13_is_reached :
     = second + / 2048 * (Rabs exact + second) + (log_gradient_loss single P 0 [-1] 0 (-1) * (1 + / 2048) + 0).
 Proof.
   pose proof units as pos. set (t_hat := -1 * exp l). set (f := exp (- 1 + E)). set (p := f * t_hat * exp l).
-  set (z := (1 * exp l - p) * (1 + roundoff single)).
-  exists t_hat, (1 * exp l), f, p, z, (z * (1 + / 2048)).
+  set (z := (1 * exp l - p) * (1 + roundoff single)). exists t_hat, (1 * exp l), f, p, z, (z * (1 + / 2048)).
   split; [apply single_sound|]. split; [apply storage_sound|]. split; [lra|].
-  split; [apply added_one; cbn -[unit]; lra|]. split; [apply approximately; cbn -[unit]; lra|].
-  split.
-  { exists 1. split; [exists 0, 0; rewrite Rabs_R0, exp_0; cbn; repeat split; lra|].
-    exists E, 0. rewrite Rabs_R0, Rabs_right by lra. cbn -[exp_unit].
-    split; [lra|]. split; [lra|]. split; [lra|]. split; [easy|]. unfold f. now rewrite Rplus_0_r. }
+  split; [apply added_one; cbn -[unit]; lra|]. split; [apply approximately; cbn -[unit]; lra|]. split.
+  { exists 1. split; [exists 0, 0; rewrite Rabs_R0, exp_0; cbn; repeat split; lra|]. exists E, 0.
+    rewrite Rabs_R0, Rabs_right by lra. cbn -[exp_unit]. split; [lra|]. split; [lra|]. split; [lra|]. split; [easy|].
+    unfold f. now rewrite Rplus_0_r. }
   split; [apply product_up|]. split; [apply sum_up|]. split; [apply output_up|]. cbv zeta.
   assert (total : sum [-1] = -1) by (unfold sum; cbn; ring).
   assert (nothing : log_gradient_loss single P 0 [-1] 0 (-1) = 0).
@@ -118,15 +116,13 @@ Proof.
     unfold magnitude, sum; cbn -[unit exp_unit]. rewrite (Rabs_left (-1)), (Rabs_right 1), exp_0 by lra.
     unfold p, f, t_hat. replace (l + 0 * l) with l by ring. replace ((1 - 1) * - -1 + 0 + E + l) with (E + l) by ring.
     rewrite !exp_plus. replace (- 1) with (-1) by ring. ring. }
-  pose proof (exp_pos (-1)) as small. pose proof (exp_at_least_one l ltac:(lra)) as x1.
-  assert (pp : p <= - exp (-1)).
+  pose proof (exp_pos (-1)) as small. pose proof (exp_at_least_one l ltac:(lra)) as x1. assert (pp : p <= - exp (-1)).
   { unfold p, f, t_hat. rewrite exp_plus. replace (- 1) with (-1) by ring.
-    pose proof (exp_at_least_one E ltac:(lra)) as e1. set (x := exp l) in *. set (e := exp E) in *. set (s := exp (-1)) in *.
-    replace (s * e * (-1 * x) * x) with (- (s * (e * (x * x)))) by ring.
+    pose proof (exp_at_least_one E ltac:(lra)) as e1. set (x := exp l) in *. set (e := exp E) in *.
+    set (s := exp (-1)) in *. replace (s * e * (-1 * x) * x) with (- (s * (e * (x * x)))) by ring.
     assert (1 <= x * x) by nra. assert (1 <= e * (x * x)) by nra. nra. }
   unfold log_gradient_second. rewrite nothing, first, total. replace (1 - exp (-1) * -1) with (1 + exp (-1)) by ring.
-  rewrite (Rabs_right (1 + exp (-1))) by lra.
-  assert (zpos : 1 + exp (-1) <= z) by (unfold z; cbn; nra).
+  rewrite (Rabs_right (1 + exp (-1))) by lra. assert (zpos : 1 + exp (-1) <= z) by (unfold z; cbn; nra).
   rewrite Rabs_right by nra. unfold z. ring.
 Qed.
 

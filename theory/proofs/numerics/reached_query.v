@@ -27,8 +27,7 @@ Definition one_difference : R := (one_product - one_delta) * exp l.
 Definition one_score_gradient : R := exp l * one_difference * exp l.
 Definition one_stored : R := one_score_gradient * exp l.
 
-Lemma one_coefficient :
-  0 <= l /\ approximates l (exp l * 0) 1 (exp l) /\ approximates l 0 (exp l) one_met.
+Lemma one_coefficient : 0 <= l /\ approximates l (exp l * 0) 1 (exp l) /\ approximates l 0 (exp l) one_met.
 Proof.
   pose proof units as [_ hl]. split; [easy|]. split; [|now apply approximately].
   rewrite Rmult_0_r, <- (Rmult_1_l (exp l)). now apply approximately.

@@ -159,8 +159,7 @@ Lemma one_item : prefix_mean [0] = 0 /\ prefix_square [0] = 0 /\ variance_of [0]
 Proof.
   assert (m : prefix_mean [0] = 0) by (unfold prefix_mean, sum, size; cbn; field).
   assert (q : prefix_square [0] = 0) by (unfold prefix_square, squares, sum, size; cbn; field).
-  assert (v : variance_of [0] = 0) by (unfold variance_of; rewrite m, q; ring).
-  assert (s : spread [0] = 1).
+  assert (v : variance_of [0] = 0) by (unfold variance_of; rewrite m, q; ring). assert (s : spread [0] = 1).
   { unfold spread, radicand. rewrite v. unfold size; cbn. rewrite Rinv_1, Rminus_0_r, Rmax_left, sqrt_1 by lra. easy. }
   repeat split; try easy. unfold root. rewrite m, s. ring.
 Qed.
@@ -169,9 +168,7 @@ Lemma held_half m : half_loss single held m = 0.
 Proof. unfold half_loss, read_error; cbn -[unit]. field. Qed.
 
 Lemma exact_quotient k s : computed_quotient single k s (s / k).
-Proof.
-  pose proof units as [_ l0]. exists 0. rewrite Rabs_R0, exp_0, Rmult_1_r. split; [lra|apply exact_product].
-Qed.
+Proof. pose proof units as [_ l0]. exists 0. rewrite Rabs_R0, exp_0, Rmult_1_r. split; [lra|apply exact_product]. Qed.
 
 Lemma nothing_per_item : 0 / size [0] = 0.
 Proof. unfold size; cbn; field. Qed.
@@ -184,10 +181,9 @@ Qed.
 
 Lemma square_of_one : computed_square single l 0 0 [0] 0.
 Proof.
-  pose proof units as [_ l0]. exists [0], (0 ^ 2), 0%nat.
-  split; [constructor; [now apply term_itself|constructor]|]. split; [now apply added_term, term_itself|]. split; [lia|].
-  pose proof (exact_quotient (size [0]) (0 ^ 2)) as all. replace (0 ^ 2) with 0 in all by ring. rewrite nothing_per_item in all.
-  replace (0 ^ 2) with 0 by ring. exact all.
+  pose proof units as [_ l0]. exists [0], (0 ^ 2), 0%nat. split; [constructor; [now apply term_itself|constructor]|].
+  split; [now apply added_term, term_itself|]. split; [lia|]. pose proof (exact_quotient (size [0]) (0 ^ 2)) as all.
+  replace (0 ^ 2) with 0 in all by ring. rewrite nothing_per_item in all. replace (0 ^ 2) with 0 by ring. exact all.
 Qed.
 
 (** The radicand 1 of one item is off by v roundings, as are its square root and the sum behind it. *)

@@ -77,14 +77,13 @@ Qed.
 
 Lemma element_off_computed s d v : 0 <= d -> -1 <= v <= 1 -> computed_element single half 0 0 0 s (- d) (element_off s d v).
 Proof.
-  intros hd range.
-  exists d, (exp (- d) * exp (v * E)), (exp (- d) * exp (v * E) * (1 / s * exp (v * l)) * exp (v * l)).
+  intros hd range. exists d, (exp (- d) * exp (v * E)), (exp (- d) * exp (v * E) * (1 / s * exp (v * l)) * exp (v * l)).
   split; [|split; [|split]].
   - replace (d - (0 - - d)) with 0 by ring. rewrite Rabs_R0. lra.
   - apply numerator_direct with d; [easy|apply argument_exact|now apply exp_off].
   - apply ratio_reciprocal with (1 / s * exp (v * l)); now apply product_off.
-  - exists (v * O), 0. pose proof half_sound as [pos _]. rewrite Rabs_R0.
-    split; [now apply within|]. split; [cbn; lra|]. unfold element_off. ring.
+  - exists (v * O), 0. pose proof half_sound as [pos _]. rewrite Rabs_R0. split; [now apply within|].
+    split; [cbn; lra|]. unfold element_off. ring.
 Qed.
 
 Definition furthest : R := own_of_single + own_of_single.
@@ -107,12 +106,11 @@ Proof.
   pose proof own_above as pos. assert (hd : 0 <= furthest) by (unfold furthest; lra).
   exists (- 0), (- furthest), (exp (- 0) + exp (- furthest)). set (s := exp (- 0) + exp (- furthest)).
   split; [apply single_sound|]. split; [apply half_sound|]. split; [now apply pair_sum|].
-  split; [rewrite pair_loses_nothing; lra|].
-  split; [left; ring|]. split; [now right; left|]. split.
+  split; [rewrite pair_loses_nothing; lra|]. split; [left; ring|]. split; [now right; left|]. split.
   - apply preferred_coefficient with (element_off s 0 (-1)) (element_off s furthest 1);
       [apply element_off_computed; lra|apply element_off_computed; lra|].
-    rewrite !element_off_is. right. unfold Rdiv. rewrite !(Rmult_comm _ (/ s)), !Rmult_assoc, <- !exp_plus. do 2 f_equal.
-    unfold furthest. ring.
+    rewrite !element_off_is. right. unfold Rdiv. rewrite !(Rmult_comm _ (/ s)), !Rmult_assoc, <- !exp_plus.
+    do 2 f_equal. unfold furthest. ring.
   - split; [rewrite nothing_beside; lra|]. rewrite exchange_is. ring.
 Qed.
 
@@ -139,15 +137,12 @@ Proof.
 Qed.
 
 Lemma same_direct : chosen_direct single half 0 0 0 same 0 = l + own_of_single.
-Proof.
-  unfold chosen_direct, chosen_constant, shift. rewrite own_is, no_slope. unfold size; cbn -[unit]. field.
-Qed.
+Proof. unfold chosen_direct, chosen_constant, shift. rewrite own_is, no_slope. unfold size; cbn -[unit]. field. Qed.
 
 Lemma same_loses_nothing : chosen_lost single half 0 0 same 1 0 same 0 = 0.
 Proof. unfold chosen_lost. rewrite pair_floor. cbn. ring. Qed.
 
-Lemma same_log :
-  renormalised_log single half 0 0 same 1 0 same 0 = own_of_single + (l + own_of_single) + (2 * l + O).
+Lemma same_log : renormalised_log single half 0 0 same 1 0 same 0 = own_of_single + (l + own_of_single) + (2 * l + O).
 Proof.
   unfold renormalised_log, chosen_sigma, chosen_constant, ratio_log.
   rewrite same_loses_nothing, Rmult_0_l, !Rminus_0_r, ln_1, same_direct, own_is, no_slope. change (IZR division_roundings) with 2. ring.
@@ -179,22 +174,19 @@ Proof.
   assert (first : computed_element single half 0 0 0 2 0 (element_off 2 0 (-1))) by (rewrite <- Ropp_0 at 3; exact one).
   assert (up : computed_element single half 0 0 0 2 0 (element_off 2 0 1)).
   { rewrite <- Ropp_0 at 3. apply element_off_computed; lra. }
-  exists [element_off 2 0 (-1); element_off 2 0 (-1)], small_total, large_weight.
-  split; [apply single_sound|]. split; [apply half_sound|]. split; [apply same_sum|].
-  split; [rewrite pair_loses_nothing; lra|]. split; [apply pair_maximum; lra|]. split; [now intros x|].
-  split; [repeat constructor; easy|].
-  split.
-  { apply (added_addition single 0 0 [element_off 2 0 (-1)] [element_off 2 0 (-1)] (element_off 2 0 (-1)) (element_off 2 0 (-1)) _ 0 0);
-      [| |apply sum_off; lra]; apply added_term; exists 0, 0; rewrite Rabs_R0, exp_0; repeat split; lra. }
-  split; [cbn; lia|]. split; [rewrite same_loses_nothing; lra|]. split; [now left|].
-  split.
-  { exists (element_off 2 0 1), (element_off 2 0 1 * (/ small_total * exp (1 * l)) * exp (1 * l)).
-    split; [easy|]. split.
+  exists [element_off 2 0 (-1); element_off 2 0 (-1)], small_total, large_weight. split; [apply single_sound|].
+  split; [apply half_sound|]. split; [apply same_sum|]. split; [rewrite pair_loses_nothing; lra|].
+  split; [apply pair_maximum; lra|]. split; [now intros x|]. split; [repeat constructor; easy|]. split.
+  { apply (added_addition single 0 0 [element_off 2 0 (-1)] [element_off 2 0 (-1)] (element_off 2 0 (-1))
+      (element_off 2 0 (-1)) _ 0 0); [| |apply sum_off; lra]; apply added_term; exists 0, 0; rewrite Rabs_R0, exp_0;
+      repeat split; lra. }
+  split; [cbn; lia|]. split; [rewrite same_loses_nothing; lra|]. split; [now left|]. split.
+  { exists (element_off 2 0 1), (element_off 2 0 1 * (/ small_total * exp (1 * l)) * exp (1 * l)). split; [easy|].
+    split.
     - apply chosen_reciprocal with (1 * l); [apply within; [lra|apply units]|apply product_off; lra].
-    - exists (1 * O), 0. pose proof half_sound as [pos _]. rewrite Rabs_R0.
-      split; [apply within; lra|]. split; [cbn; lra|]. unfold large_weight. ring. }
-  cbv zeta. intros quantum _.
-  assert (half_each : coefficient same 0 / sum (map (coefficient same) same) = / 2).
+    - exists (1 * O), 0. pose proof half_sound as [pos _]. rewrite Rabs_R0. split; [apply within; lra|].
+      split; [cbn; lra|]. unfold large_weight. ring. }
+  cbv zeta. intros quantum _. assert (half_each : coefficient same 0 / sum (map (coefficient same) same) = / 2).
   { assert (each : forall x, x = 0 -> coefficient same x = / 2).
     { intros x ->. rewrite (coefficient_from_weight 0 same (pair_maximum 0 (Rle_refl 0))).
       unfold weight_sum, weighted_sum, sum; cbn. rewrite Ropp_0, Rminus_0_r, exp_0. field. }

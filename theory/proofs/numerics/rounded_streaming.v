@@ -86,8 +86,7 @@ Section Rounded.
     pose proof arithmetic_sound as good. pose proof (unit_nonneg M good). pose proof (exp_unit_nonneg M good).
     assert (0 <= argument_unit M) by apply good. assert (0 <= argument_step M) by apply good.
     assert (0 <= exp_floor M /\ 0 <= exp_cutoff M) by (unfold sound in good; lra).
-    assert (0 <= product_floor M) by (unfold sound in good; lra).
-    apply streamed_item with 0; [lra| | |].
+    assert (0 <= product_floor M) by (unfold sound in good; lra). apply streamed_item with 0; [lra| | |].
     - exists 0, 0. rewrite !Rabs_R0. repeat split; try easy. ring.
     - exists 0, 0. rewrite !Rabs_R0, !Ropp_0, !Rplus_0_r, exp_0, Rmult_0_r. repeat split; try easy; try lra.
       apply Rmult_le_pos; lra.
@@ -103,8 +102,7 @@ Section Rounded.
   Lemma part_item x r :
     number F x -> number F r -> x <= r -> part [x] r (exp_hat (rnd (r - x))) (rnd (exp_hat (rnd (r - x)) * rnd (r - x))) 0.
   Proof.
-    intros hx hr le. destruct (difference_rnd r x hr hx le) as [arg pos].
-    pose proof (number_rnd (r - x)) as hd.
+    intros hx hr le. destruct (difference_rnd r x hr hx le) as [arg pos]. pose proof (number_rnd (r - x)) as hd.
     split; [now apply (exp_is_number _ _ _ _ calls)|]. split; [apply number_rnd|]. right. exists 0%nat, 0%nat.
     split; [|cbn; lia]. apply streamed_item with (rnd (r - x)); try easy; [now apply exp_computed|apply product_rnd].
   Qed.
@@ -126,15 +124,13 @@ Section Rounded.
     sums l a -> s = rest a + 1 \/ s = rnd (rest a + 1) ->
     exists h K, streamed M l (top a) s (moment a) h (rescalings a) K /\ (K < length l)%nat.
   Proof.
-    intros [ht [others [order [hr [hm p]]]]] hs.
-    rewrite (Permutation_length order). cbn [length].
+    intros [ht [others [order [hr [hm p]]]]] hs. rewrite (Permutation_length order). cbn [length].
     destruct p as [[-> [r0 [m0 j0]]]|[h [K [str few]]]].
     - exists 0%nat, 0%nat. split; [|lia]. rewrite m0, j0. apply streamed_reordered with [top a]; [|now symmetry].
       assert (s = 1) as ->; [|apply item_at_reference].
       destruct hs as [-> | ->]; rewrite r0, Rplus_0_l; [easy|apply rnd_number, number_1].
-    - exists (S (Nat.max h 0)), (K + 0)%nat. split; [|lia].
-      apply streamed_reordered with (others ++ [top a]).
-      2: { transitivity (top a :: others); [|now symmetry]. symmetry. apply Permutation_cons_append. }
+    - exists (S (Nat.max h 0)), (K + 0)%nat. split; [|lia]. apply streamed_reordered with (others ++ [top a]).
+      2:{ transitivity (top a :: others); [|now symmetry]. symmetry. apply Permutation_cons_append. }
       replace (rescalings a) with (Nat.max (rescalings a) 0) by lia.
       apply streamed_addition with (rest a) 1 (moment a) 0; [easy|apply item_at_reference| |].
       + destruct hs as [-> | ->]; [apply exact_sum|apply sum_rnd; [easy|apply number_1]].
@@ -149,8 +145,7 @@ Section Rounded.
     part l r (rnd (exp_hat d * s)) (rnd (exp_hat d * rnd (moment a + rnd (d * s)))) (S (rescalings a)).
   Proof.
     intros sl hr le d s. destruct (whole_state l a s sl (or_intror eq_refl)) as [h [K [str few]]].
-    destruct sl as [ht [others [_ [_ [hm _]]]]].
-    destruct (difference_rnd r (top a) hr ht le) as [arg pos].
+    destruct sl as [ht [others [_ [_ [hm _]]]]]. destruct (difference_rnd r (top a) hr ht le) as [arg pos].
     split; [apply number_rnd|]. split; [apply number_rnd|]. right. exists h, (S K). split; [|lia].
     apply streamed_rescaled with (top a) s (moment a) d (exp_hat d) (rnd (d * s)) (rnd (moment a + rnd (d * s)));
       try easy.
@@ -201,13 +196,12 @@ Section Rounded.
         assert (rescalings (join a (leaf x)) = rescalings a) as <-; [|now destruct (join a (leaf x))].
         unfold streaming_code.join. cbn [top leaf]. destruct (Req_EM_T (top a) x); [cbn; lia|easy].
       + unfold streaming_code.join. cbn [top leaf]. destruct (Req_EM_T (top a) x); [easy|].
-        destruct (Rlt_dec x (top a)) as [_|]; [|lra].
-        destruct sa as [ha [others [order p]]]. split; [easy|]. exists (others ++ [x]). cbn. split.
+        destruct (Rlt_dec x (top a)) as [_|]; [|lra]. destruct sa as [ha [others [order p]]]. split; [easy|].
+        exists (others ++ [x]). cbn. split.
         * transitivity ((top a :: others) ++ [x]); [now apply Permutation_app_tail|easy].
         * pose proof (part_item x (top a) hx ha below) as item. set (d := rnd (top a - x)) in *.
-          assert (hd : number F d) by apply number_rnd.
-          destruct (difference_rnd (top a) x ha hx below) as [_ pos]. fold d in pos.
-          pose proof (exp_is_number _ _ _ _ calls d hd pos) as he.
+          assert (hd : number F d) by apply number_rnd. destruct (difference_rnd (top a) x ha hx below) as [_ pos].
+          fold d in pos. pose proof (exp_is_number _ _ _ _ calls d hd pos) as he.
           rewrite !Rplus_0_l, !(rnd_number 1 number_1), !Rmult_1_r, !(rnd_number d hd), !(rnd_number (exp_hat d) he).
           replace (rescalings a) with (Nat.max (rescalings a) 0) by lia. now apply part_added.
     - pose proof (join_sums l [x] a (leaf x) sa (leaf_sums x hx)) as all. now destruct (join a (leaf x)).
@@ -276,8 +270,7 @@ Section Rounded.
     unfold size. now apply le_INR.
   Qed.
 
-  Lemma sum_positive row m s y h j :
-    moments_of_row M 0 m row s y h j -> lost_sum M 0 m row h j < 1 -> 0 < s.
+  Lemma sum_positive row m s y h j : moments_of_row M 0 m row s y h j -> lost_sum M 0 m row h j < 1 -> 0 < s.
   Proof.
     intros computed some. pose proof (moments_maximum _ _ _ _ _ _ _ _ computed) as max.
     apply rel_pos with (sigma M 0 m row h j) (weight_sum m row).
@@ -346,12 +339,11 @@ Section Rounded.
     Rabs (entropy_two_pass rnd exp_hat log_hat m row - entropy row) <= entropy_bound F m row R.
   Proof.
     intros max numbers some. pose proof arithmetic_sound as good.
-    pose proof (two_pass_part m row (numbers m (proj1 max)) numbers (proj2 max)) as p.
-    unfold entropy_two_pass. destruct (fold_left (add_item rnd exp_hat m) row (0, 0)) as [s y]. cbn [fst snd] in *.
+    pose proof (two_pass_part m row (numbers m (proj1 max)) numbers (proj2 max)) as p. unfold entropy_two_pass.
+    destruct (fold_left (add_item rnd exp_hat m) row (0, 0)) as [s y]. cbn [fst snd] in *.
     destruct p as [hs [hy [[-> _]|[h [K [str few]]]]]]; [destruct max as [[] _]|].
     destruct (streamed_height _ _ _ _ _ _ _ _ str) as [low _].
-    pose proof (moments_of_streamed _ _ _ _ _ _ _ str few (proj1 max)) as computed.
-    assert (pos : 0 < s).
+    pose proof (moments_of_streamed _ _ _ _ _ _ _ str few (proj1 max)) as computed. assert (pos : 0 < s).
     { apply (sum_positive row _ _ _ _ _ computed). unfold promised in some.
       pose proof (lost_sum_growing M good 0 m row h (length row - 1) 0 R max (Rle_refl 0) ltac:(lia) ltac:(lia)). lra. }
     apply (bound_of_moments row m s y h 0); try easy; try lia.

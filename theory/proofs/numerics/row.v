@@ -40,32 +40,24 @@ Proof. unfold weighted_sum. now rewrite map_app, sum_app. Qed.
 Lemma weighted_sum_single r x f : weighted_sum r [x] f = exp (x - r) * f (r - x).
 Proof. unfold weighted_sum, sum. simpl. ring. Qed.
 
-Lemma weighted_sum_permutation r l l' f :
-  Permutation l l' -> weighted_sum r l f = weighted_sum r l' f.
+Lemma weighted_sum_permutation r l l' f : Permutation l l' -> weighted_sum r l f = weighted_sum r l' f.
 Proof. apply sum_map_permutation. Qed.
 
-Lemma weighted_sum_ext r l f g :
-  (forall x, In x l -> f (r - x) = g (r - x)) -> weighted_sum r l f = weighted_sum r l g.
+Lemma weighted_sum_ext r l f g : (forall x, In x l -> f (r - x) = g (r - x)) -> weighted_sum r l f = weighted_sum r l g.
 Proof. intros same. apply sum_map_ext. intros x inx. now rewrite same. Qed.
 
 Lemma weighted_sum_le r l f g :
   (forall x, In x l -> f (r - x) <= g (r - x)) -> weighted_sum r l f <= weighted_sum r l g.
-Proof.
-  intros below. apply sum_map_le. intros x inx. apply Rmult_le_compat_l; [left; apply exp_pos | now apply below].
-Qed.
+Proof. intros below. apply sum_map_le. intros x inx. apply Rmult_le_compat_l; [monotone| now apply below]. Qed.
 
-Lemma weighted_sum_plus r l f g :
-  weighted_sum r l (fun d => f d + g d) = weighted_sum r l f + weighted_sum r l g.
+Lemma weighted_sum_plus r l f g : weighted_sum r l (fun d => f d + g d) = weighted_sum r l f + weighted_sum r l g.
 Proof. unfold weighted_sum. rewrite <- sum_map_plus. apply sum_map_ext. intros. ring. Qed.
 
 Lemma weighted_sum_mult r l c f : weighted_sum r l (fun d => c * f d) = c * weighted_sum r l f.
 Proof. unfold weighted_sum. rewrite <- sum_map_mult_l. apply sum_map_ext. intros. ring. Qed.
 
 Lemma weighted_sum_nonneg r l f : (forall x, In x l -> 0 <= f (r - x)) -> 0 <= weighted_sum r l f.
-Proof.
-  intros nonneg. apply sum_map_nonneg. intros x inx.
-  apply Rmult_le_pos; [left; apply exp_pos | now apply nonneg].
-Qed.
+Proof. intros nonneg. apply sum_map_nonneg. intros x inx. apply Rmult_le_pos; [monotone| now apply nonneg]. Qed.
 
 Lemma weight_sum_sum r l : weight_sum r l = sum (map (fun x => exp (x - r)) l).
 Proof. apply sum_map_ext. intros. ring. Qed.
@@ -76,8 +68,7 @@ Proof. intros a1 a2 x inx. apply in_app_or in inx as [inx|inx]; auto. Qed.
 (** The weight of the maximum is 1. *)
 Lemma weight_sum_at_least_one m l : is_maximum m l -> 1 <= weight_sum m l.
 Proof.
-  intros [inm _]. rewrite weight_sum_sum.
-  replace 1 with (exp (m - m)) by (rewrite Rminus_diag_eq by easy; apply exp_0).
+  intros [inm _]. rewrite weight_sum_sum. replace 1 with (exp (m - m)) by (rewrite Rminus_diag_eq by easy; apply exp_0).
   apply (sum_map_at_least_one (fun x => exp (x - m))); [intros; left; apply exp_pos | easy].
 Qed.
 
@@ -85,22 +76,21 @@ Lemma mean_deviation_nonneg m l : is_maximum m l -> 0 <= mean_deviation m l.
 Proof.
   intros max. pose proof (weight_sum_at_least_one m l max). apply Rmult_le_pos.
   - apply weighted_sum_nonneg. intros x inx. pose proof (proj2 max x inx). lra.
-  - left. apply Rinv_0_lt_compat. lra.
+  - monotone.
 Qed.
 
 Lemma mean_square_deviation_nonneg m l : is_maximum m l -> 0 <= mean_square_deviation m l.
 Proof.
   intros max. pose proof (weight_sum_at_least_one m l max). apply Rmult_le_pos.
   - apply weighted_sum_nonneg. intros. apply pow2_ge_0.
-  - left. apply Rinv_0_lt_compat. lra.
+  - monotone.
 Qed.
 
 (** ** Another reference: a factor, and for T a shift *)
 
 Lemma weight_sum_rescaled r r' l : weight_sum r' l = exp (r - r') * weight_sum r l.
 Proof.
-  rewrite !weight_sum_sum, <- sum_map_mult_l. apply sum_map_ext. intros x _.
-  rewrite <- exp_plus. f_equal. ring.
+  rewrite !weight_sum_sum, <- sum_map_mult_l. apply sum_map_ext. intros x _. rewrite <- exp_plus. f_equal. ring.
 Qed.
 
 (** ** The row's values from its statistics *)
@@ -117,15 +107,14 @@ Section Values.
 
   Theorem coefficient_from_weight x : coefficient logits x = exp (x - m) / weight_sum m logits.
   Proof.
-    unfold coefficient. rewrite partition_from_weights.
-    pose proof (weight_sum_at_least_one m logits max). unfold Rminus. rewrite exp_plus, exp_Ropp.
-    field. split; [apply Rgt_not_eq, exp_pos | lra].
+    unfold coefficient. rewrite partition_from_weights. pose proof (weight_sum_at_least_one m logits max).
+    unfold Rminus. rewrite exp_plus, exp_Ropp. field. split; [apply Rgt_not_eq, exp_pos | lra].
   Qed.
 
   Theorem logsumexp_from_statistics : ln (partition_function logits) = m + ln (weight_sum m logits).
   Proof.
     rewrite partition_from_weights. pose proof (weight_sum_at_least_one m logits max).
-    rewrite ln_mult, ln_exp; [easy | apply exp_pos | lra].
+    rewrite ln_mult, ln_exp; [easy | monotone| lra].
   Qed.
 
   Lemma expectation_from_weights f :
@@ -174,9 +163,7 @@ Lemma placed_moved r r' b : r <= r' -> placed r b -> placed r' b.
 Proof. intros le p a ina. destruct (p a ina). lra. Qed.
 
 Lemma placed_items r l : above_all r l -> placed r (items l).
-Proof.
-  intros above a ina. apply in_map_iff in ina as [x [<- inx]]. simpl. pose proof (above x inx). lra.
-Qed.
+Proof. intros above a ina. apply in_map_iff in ina as [x [<- inx]]. simpl. pose proof (above x inx). lra. Qed.
 
 Lemma items_app l1 l2 : items (l1 ++ l2) = items l1 ++ items l2.
 Proof. apply map_app. Qed.
@@ -209,28 +196,21 @@ Lemma mass_nonneg r b : placed r b -> 0 <= mass b.
 Proof. intros p. apply sum_map_nonneg. intros a ina. apply (p a ina). Qed.
 
 Lemma pull_nonneg k r b : placed r b -> 0 <= pull k r b.
-Proof.
-  intros p. apply sum_map_nonneg. intros a ina. apply Rmult_le_pos; [apply (p a ina) | left; apply exp_pos].
-Qed.
+Proof. intros p. apply sum_map_nonneg. intros a ina. apply Rmult_le_pos; [apply (p a ina) | monotone]. Qed.
 
 Lemma drag_nonneg k r b : placed r b -> 0 <= drag k r b.
-Proof.
-  intros p. apply sum_map_nonneg. intros a ina. destruct (p a ina).
-  apply Rmult_le_pos; [lra|]. apply Rmult_le_pos; [easy | left; apply exp_pos].
-Qed.
+Proof. intros p. apply sum_map_nonneg. intros a ina. destruct (p a ina). monotone. Qed.
 
 Lemma pull_below_mass k r b : 0 <= k -> placed r b -> pull k r b <= mass b.
 Proof.
-  intros hk p. apply sum_map_le. intros a ina. destruct (p a ina).
-  rewrite <- (Rmult_1_r (snd a)) at 2. apply Rmult_le_compat_l; [easy|].
-  apply exp_at_most_one. assert (0 <= k * (r - fst a)) by (apply Rmult_le_pos; lra). lra.
+  intros hk p. apply sum_map_le. intros a ina. destruct (p a ina). rewrite <- (Rmult_1_r (snd a)) at 2.
+  apply Rmult_le_compat_l; [easy|]. apply exp_at_most_one. assert (0 <= k * (r - fst a)) by monotone. lra.
 Qed.
 
 Lemma pull_slower k k' r b : k' <= k -> placed r b -> pull k r b <= pull k' r b.
 Proof.
-  intros hk p. apply sum_map_le. intros a ina. destruct (p a ina).
-  apply Rmult_le_compat_l; [easy|]. apply exp_le.
-  assert (0 <= (k - k') * (r - fst a)) by (apply Rmult_le_pos; lra). lra.
+  intros hk p. apply sum_map_le. intros a ina. destruct (p a ina). apply Rmult_le_compat_l; [easy|]. apply exp_le.
+  assert (0 <= (k - k') * (r - fst a)) by monotone. lra.
 Qed.
 
 Lemma pull_moved k r r' b : pull k r' b = exp (- (k * (r' - r))) * pull k r b.
@@ -239,8 +219,7 @@ Proof.
   replace (- (k * (r' - fst a))) with (- (k * (r' - r)) + - (k * (r - fst a))) by ring. rewrite exp_plus. ring.
 Qed.
 
-Lemma drag_moved k r r' b :
-  drag k r' b = exp (- (k * (r' - r))) * (drag k r b + (r' - r) * pull k r b).
+Lemma drag_moved k r r' b : drag k r' b = exp (- (k * (r' - r))) * (drag k r b + (r' - r) * pull k r b).
 Proof.
   unfold pull, drag. rewrite <- sum_map_mult_l, <- sum_map_plus, <- sum_map_mult_l. apply sum_map_ext. intros a _.
   replace (- (k * (r' - fst a))) with (- (k * (r' - r)) + - (k * (r - fst a))) by ring. rewrite exp_plus. ring.
@@ -249,12 +228,10 @@ Qed.
 (** e >= 8/3, by squaring e^(1/32) five times. *)
 Lemma e_lower : 8 / 3 <= exp 1.
 Proof.
-  pose proof (exp_above_tangent (/ 32)) as x1. 
+  pose proof (exp_above_tangent (/ 32)) as x1.
   assert (double : forall y a, 0 <= a -> a <= exp y -> a * a <= exp (y + y)).
-  { intros y a ha le. rewrite exp_plus. apply Rmult_le_compat; easy. }
-  pose proof (double (/ 32) (33 / 32) ltac:(lra) ltac:(lra)) as x2.
-  assert (s2 : 10634 / 10000 <= exp (/ 32 + / 32)) by lra.
-  pose proof (double _ (10634 / 10000) ltac:(lra) s2) as x4.
+  { intros y a ha le. rewrite exp_plus. monotone. } pose proof (double (/ 32) (33 / 32) ltac:(lra) ltac:(lra)) as x2.
+  assert (s2 : 10634 / 10000 <= exp (/ 32 + / 32)) by lra. pose proof (double _ (10634 / 10000) ltac:(lra) s2) as x4.
   assert (s4 : 11308 / 10000 <= exp (/ 32 + / 32 + (/ 32 + / 32))) by lra.
   pose proof (double _ (11308 / 10000) ltac:(lra) s4) as x8.
   assert (s8 : 12787 / 10000 <= exp (/ 32 + / 32 + (/ 32 + / 32) + (/ 32 + / 32 + (/ 32 + / 32)))) by lra.
@@ -269,9 +246,8 @@ Lemma exp_above_line y : 8 / 3 * y <= exp y.
 Proof.
   destruct (Rle_dec y 0) as [neg|pos].
   - pose proof (exp_pos y). lra.
-  - replace y with (1 + (y - 1)) at 2 by ring. rewrite exp_plus.
-    pose proof (exp_above_tangent (y - 1)). pose proof e_lower. pose proof (exp_pos (y - 1)).
-    apply Rle_trans with (8 / 3 * exp (y - 1)); [lra|]. apply Rmult_le_compat_r; lra.
+  - replace y with (1 + (y - 1)) at 2 by ring. rewrite exp_plus. pose proof (exp_above_tangent (y - 1)).
+    pose proof e_lower. pose proof (exp_pos (y - 1)). apply Rle_trans with (8 / 3 * exp (y - 1)); [lra|]. monotone.
 Qed.
 
 Lemma fading y : y * exp (- y) <= 3 / 8.
@@ -282,25 +258,21 @@ Qed.
 
 Lemma drag_below_pull k r b : 3 / 4 <= k -> placed r b -> drag k r b <= pull (k / 2) r b.
 Proof.
-  intros hk p. apply sum_map_le. intros a ina. destruct (p a ina) as [le nonneg].
-  set (d := r - fst a). assert (0 <= d) by (unfold d; lra).
-  replace (- (k * d)) with (- (k / 2 * d) + - (k / 2 * d)) by field. rewrite exp_plus.
-  pose proof (fading (k / 2 * d)) as fades. pose proof (exp_pos (- (k / 2 * d))).
+  intros hk p. apply sum_map_le. intros a ina. destruct (p a ina) as [le nonneg]. set (d := r - fst a).
+  assert (0 <= d) by (unfold d; lra). replace (- (k * d)) with (- (k / 2 * d) + - (k / 2 * d)) by field.
+  rewrite exp_plus. pose proof (fading (k / 2 * d)) as fades. pose proof (exp_pos (- (k / 2 * d))).
   assert (d * exp (- (k / 2 * d)) <= 1) by nra.
   replace (d * (snd a * (exp (- (k / 2 * d)) * exp (- (k / 2 * d)))))
     with (snd a * exp (- (k / 2 * d)) * (d * exp (- (k / 2 * d)))) by ring.
-  rewrite <- (Rmult_1_r (snd a * exp (- (k / 2 * d)))) at 2.
-  apply Rmult_le_compat_l; [|easy]. apply Rmult_le_pos; lra.
+  rewrite <- (Rmult_1_r (snd a * exp (- (k / 2 * d)))) at 2. monotone.
 Qed.
 
 Lemma drag_below_mass k r b : 3 / 4 <= k -> placed r b -> drag k r b <= mass b / 2.
 Proof.
   intros hk p. unfold mass, Rdiv. rewrite <- sum_map_mult_r. apply sum_map_le. intros a ina.
   destruct (p a ina) as [le nonneg]. set (d := r - fst a). assert (0 <= d) by (unfold d; lra).
-  pose proof (fading (k * d)) as fades. pose proof (exp_pos (- (k * d))).
-  assert (d * exp (- (k * d)) <= / 2) by nra.
-  replace (d * (snd a * exp (- (k * d)))) with (snd a * (d * exp (- (k * d)))) by ring.
-  now apply Rmult_le_compat_l.
+  pose proof (fading (k * d)) as fades. pose proof (exp_pos (- (k * d))). assert (d * exp (- (k * d)) <= / 2) by nra.
+  replace (d * (snd a * exp (- (k * d)))) with (snd a * (d * exp (- (k * d)))) by ring. monotone.
 Qed.
 
 (** The items' own pull and drag are the row's tilted sums. *)
@@ -317,6 +289,4 @@ Proof.
 Qed.
 
 Lemma mass_items l : mass (items l) = size l.
-Proof.
-  unfold mass, items. rewrite map_map. cbn [snd]. rewrite sum_map_const. ring.
-Qed.
+Proof. unfold mass, items. rewrite map_map. cbn [snd]. rewrite sum_map_const. ring. Qed.

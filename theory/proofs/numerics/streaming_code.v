@@ -108,10 +108,7 @@ Section Rounded.
   Proof. unfold Prec_gt_0. destruct good_format. lia. Qed.
 
   Lemma arithmetic_sound : sound M.
-  Proof.
-    apply format_sound; try easy; try lra; [|lia].
-    pose proof (unit_range F 0 good_format ltac:(lia)). lra.
-  Qed.
+  Proof. apply format_sound; try easy; try lra; [|lia]. pose proof (unit_range F 0 good_format ltac:(lia)). lra. Qed.
 
   (** ** One operation *)
 
@@ -119,9 +116,7 @@ Section Rounded.
   Proof. apply generic_format_0. Qed.
 
   Lemma number_1 : number F 1.
-  Proof.
-    change 1 with (bpow radix2 0). apply generic_format_bpow. unfold FLT_exp. destruct good_format. lia.
-  Qed.
+  Proof. change 1 with (bpow radix2 0). apply generic_format_bpow. unfold FLT_exp. destruct good_format. lia. Qed.
 
   Lemma number_rnd z : number F (rnd z).
   Proof. apply generic_format_round; typeclasses eauto. Qed.
@@ -156,9 +151,7 @@ Section Rounded.
 
   Lemma nearest_loses_little z :
     exists d e, Rabs d <= roundoff M /\ Rabs e <= product_floor M /\ rnd z = z * (1 + d) + e.
-  Proof.
-    destruct (nearest_any F precision_positive tie z) as [d [e [bd [be [_ eq]]]]]. now exists d, e.
-  Qed.
+  Proof. destruct (nearest_any F precision_positive tie z) as [d [e [bd [be [_ eq]]]]]. now exists d, e. Qed.
 
   Lemma product_rnd z : computed_product M z (rnd z).
   Proof.
@@ -171,8 +164,7 @@ Section Rounded.
     intros hx hy le.
     destruct (nearest_sum F precision_positive tie x (- y) hx (generic_format_opp _ _ _ hy)) as [d [bd eq]].
     destruct (one_rounding (roundoff M) d one_roundoff bd) as [t [bt factor]].
-    assert (form : rnd (x - y) = (x - y) * exp t) by (unfold Rminus; rewrite eq, factor; ring).
-    split.
+    assert (form : rnd (x - y) = (x - y) * exp t) by (unfold Rminus; rewrite eq, factor; ring). split.
     - exists t, 0. rewrite form, Rabs_R0. cbn. rewrite Rmult_1_l. repeat split; [apply bt|lra|ring].
     - rewrite form. apply Rmult_le_pos; [lra|left; apply exp_pos].
   Qed.
@@ -180,15 +172,12 @@ Section Rounded.
   (** e^-8 is a normal number in every format. *)
   Lemma subnormal_far b : exp (- b) < smallest_normal F -> 8 <= b.
   Proof.
-    intros small. destruct (Rle_dec 8 b) as [yes|no]; [easy|exfalso].
-    assert (N : smallest_normal F <= / 16384).
+    intros small. destruct (Rle_dec 8 b) as [yes|no]; [easy|exfalso]. assert (N : smallest_normal F <= / 16384).
     { change (/ 16384) with (bpow radix2 (-14)). apply bpow_le. apply good_format. }
-    pose proof (exp_le (- (8)) (- b) ltac:(lra)) as near.
-    assert (far : / 16384 <= exp (- (8))); [|lra].
+    pose proof (exp_le (- (8)) (- b) ltac:(lra)) as near. assert (far : / 16384 <= exp (- (8))); [|lra].
     rewrite exp_Ropp. apply Rinv_le_contravar; [apply exp_pos|].
-    replace 8 with (1 + 1 + 1 + 1 + (1 + 1 + 1 + 1)) by ring. rewrite !exp_plus.
-    pose proof exp_le_3 as three. pose proof (exp_pos 1). set (e := exp 1) in *.
-    assert (e * e <= 9) by nra. assert (0 <= e * e) by nra.
+    replace 8 with (1 + 1 + 1 + 1 + (1 + 1 + 1 + 1)) by ring. rewrite !exp_plus. pose proof exp_le_3 as three.
+    pose proof (exp_pos 1). set (e := exp 1) in *. assert (e * e <= 9) by nra. assert (0 <= e * e) by nra.
     assert (e * e * e * e <= 81) by (replace (e * e * e * e) with ((e * e) * (e * e)) by ring; nra).
     assert (0 <= e * e * e * e) by nra. nra.
   Qed.
@@ -199,22 +188,18 @@ Section Rounded.
     intros hb pos. apply (exponential_of_contract M arithmetic_sound).
     pose proof (exp_within_ulp _ _ _ _ calls b hb pos) as close. pose proof (exp_pos (- b)) as value.
     destruct (Rle_dec (smallest_normal F) (exp (- b))) as [normal|below].
-    - left. exists ((exp_hat b - exp (- b)) / exp (- b)). split; [|field; lra].
-      unfold Rdiv. rewrite Rabs_mult, (Rabs_right (/ exp (- b))) by (left; now apply Rinv_0_lt_compat).
+    - left. exists ((exp_hat b - exp (- b)) / exp (- b)). split; [|field; lra]. unfold Rdiv.
+      rewrite Rabs_mult, (Rabs_right (/ exp (- b))) by (left; now apply Rinv_0_lt_compat).
       apply Rmult_le_reg_r with (exp (- b)); [easy|]. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
-      eapply Rle_trans; [apply close|].
-      eapply Rle_trans; [apply ulp_FLT_le; rewrite Rabs_right by lra; exact normal|].
+      eapply Rle_trans; [apply close|]. eapply Rle_trans; [apply ulp_FLT_le; rewrite Rabs_right by lra; exact normal|].
       rewrite Rabs_right by lra. right. change (exp_error M) with (2 * unit_roundoff F). unfold unit_roundoff.
       replace (1 - prec F)%Z with (1 + - prec F)%Z by ring. rewrite bpow_plus. change (bpow radix2 1) with 2. ring.
-    - right. pose proof (subnormal_far b ltac:(lra)) as far.
-      assert (floor : exp_floor M = smallest_subnormal F).
+    - right. pose proof (subnormal_far b ltac:(lra)) as far. assert (floor : exp_floor M = smallest_subnormal F).
       { cbn. unfold quantum_of_exp. rewrite Rmax_left by lra. field. }
       destruct (Rle_dec (exp_cutoff M) b) as [beyond|within].
-      + right. split; [easy|]. split; [now apply (exp_underflows _ _ _ _ calls)|].
-        rewrite floor. cbn. unfold smallest_subnormal.
-        rewrite bpow_exp. apply exp_le. change (IZR radix2) with 2.
-        pose proof ln_2_lower. rewrite opp_IZR.
-        assert (IZR (emin F) <= -24) by (apply (IZR_le _ (-24)); apply good_format). nra.
+      + right. split; [easy|]. split; [now apply (exp_underflows _ _ _ _ calls)|]. rewrite floor. cbn.
+        unfold smallest_subnormal. rewrite bpow_exp. apply exp_le. change (IZR radix2) with 2. pose proof ln_2_lower.
+        rewrite opp_IZR. assert (IZR (emin F) <= -24) by (apply (IZR_le _ (-24)); apply good_format). nra.
       + left. split; [lra|]. rewrite floor. eapply Rle_trans; [apply close|]. right.
         apply ulp_FLT_small; [typeclasses eauto|]. rewrite Rabs_right by lra.
         apply Rlt_le_trans with (smallest_normal F); [lra|]. unfold smallest_normal. apply bpow_le. lia.

@@ -189,8 +189,7 @@ Section Formulas.
     [numerator_log_f; numerator_loss_f; ratio_log_f; element_log_f; element_floor_f; row_sum_rounding_f].
   Definition chord_formulas : list (formula quantity) := [chord_end_f; chord_step_f; chord_constant_f; chord_slope_f].
   (** B5 and B6 before the output. *)
-  Definition logarithm_formulas : list (formula quantity) :=
-    [log_sum_error_f; logsumexp_parts_f; logsumexp_rounding_f].
+  Definition logarithm_formulas : list (formula quantity) := [log_sum_error_f; logsumexp_parts_f; logsumexp_rounding_f].
   Definition moment_formulas : list (formula quantity) :=
     [moment_log_f; reciprocal_unit_f; quotient_log_f; lost_moment_f; beside_mean_f; mean_error_f; entropy_parts_f;
      entropy_rounding_f].
@@ -273,9 +272,7 @@ Section Values.
   Proof. reflexivity. Qed.
 
   Lemma sigma_0_is : valued sigma_0_f = sigma_0 M kappa m logits h j.
-  Proof.
-    reflexivity.
-  Qed.
+  Proof. reflexivity. Qed.
 
   Theorem sum_log_is : valued sum_log_f = sig.
   Proof.
@@ -346,9 +343,7 @@ Section Values.
     = second + u_out * (d + ln (weight_sum m logits) + second)
       + ((standard_model.product_floor M * (1 + standard_model.roundoff M) + standard_model.sum_floor M) * (1 + u_out)
          + b2_element.output_floor out).
-  Proof.
-    unfold log_softmax_constant. rewrite <- log_sum_error_is, <- argument_floor_is, <- slope_is. reflexivity.
-  Qed.
+  Proof. unfold log_softmax_constant. rewrite <- log_sum_error_is, <- argument_floor_is, <- slope_is. reflexivity. Qed.
 
   (** The right-hand side of [b5_log_softmax_uncentred], d in the place of m - x. *)
   Theorem log_softmax_uncentred_is :

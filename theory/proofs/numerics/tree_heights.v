@@ -91,8 +91,7 @@ Section Reduction.
   Notation wm := (product_floor M).
 
   Definition fade : R := 1 - t.
-  Definition sum_log (h : R) (j : nat) : R :=
-    h * lambda + lambdaE + INR j * (lambdaE + lambda) + (INR j + 1) * c0.
+  Definition sum_log (h : R) (j : nat) : R := h * lambda + lambdaE + INR j * (lambdaE + lambda) + (INR j + 1) * c0.
   (** What a kernel without underflowing factors loses: exponentials, additions, K products. *)
   Definition base (n : R) (K : nat) : R := n * wx + (n - 1) * wa + INR K * wm.
   Definition share : R := 4 / 3 * wx.
@@ -125,17 +124,14 @@ Section Reduction.
 
   Lemma sum_log_nonneg h j : 0 <= h -> 0 <= sum_log h j.
   Proof.
-    facts. intros pos.
-    unfold sum_log. pose proof (pos_INR j).
-    assert (0 <= h * lambda) by now apply Rmult_le_pos.
+    facts. intros pos. unfold sum_log. pose proof (pos_INR j). assert (0 <= h * lambda) by now apply Rmult_le_pos.
     assert (0 <= INR j * (lambdaE + lambda)) by (apply Rmult_le_pos; lra).
     assert (0 <= (INR j + 1) * c0) by (apply Rmult_le_pos; lra). lra.
   Qed.
 
   Lemma sum_log_growing h h' j j' : h <= h' -> (j <= j')%nat -> sum_log h j <= sum_log h' j'.
   Proof.
-    facts.
-    intros hh hR. apply le_INR in hR. unfold sum_log.
+    facts. intros hh hR. apply le_INR in hR. unfold sum_log.
     assert (h * lambda <= h' * lambda) by now apply Rmult_le_compat_r.
     assert (INR j * (lambdaE + lambda) <= INR j' * (lambdaE + lambda)) by (apply Rmult_le_compat_r; lra).
     assert ((INR j + 1) * c0 <= (INR j' + 1) * c0) by (apply Rmult_le_compat_r; lra). lra.
@@ -149,8 +145,7 @@ Section Reduction.
 
   Lemma tilted_down r l : weighted_sum r l (fun d => exp (- (t * d))) = pull (1 + t) r (items l).
   Proof.
-    facts.
-    replace (1 + t) with (1 - - t) by ring. rewrite pull_items. apply weighted_sum_ext. intros. f_equal. ring.
+    facts. replace (1 + t) with (1 - - t) by ring. rewrite pull_items. apply weighted_sum_ext. intros. f_equal. ring.
   Qed.
 
   Lemma all_placed r l b : above_all r l -> placed r b -> placed r (items l ++ b).
@@ -161,26 +156,20 @@ Section Reduction.
   Lemma item_state x r b s :
     x <= r -> computed_argument M (r - x) b -> computed_exp M b s -> sum_state [x] r s 0 0 0 [(r, wx)].
   Proof.
-    facts.
-    intros le arg [tx [e [btx [be [_ [_ ->]]]]]].
+    facts. intros le arg [tx [e [btx [be [_ [_ ->]]]]]].
     destruct (weight_bounds M (r - x) b tx ltac:(lra) arg btx) as [w [bw ->]].
-    assert (log0 : sum_log 0 0 = lambdaE + c0) by (unfold sum_log; simpl; ring).
-    pose proof (pull_items t r [x]) as up. rewrite weighted_sum_single in up. fold fade in up.
-    apply abs_between in bw. apply abs_between in be.
-    pose proof (exp_at_least_one (lambdaE + c0) ltac:(lra)).
-    constructor.
+    assert (log0 : sum_log 0 0 = lambdaE + c0) by (unfold sum_log; simpl; ring). pose proof (pull_items t r [x]) as up.
+    rewrite weighted_sum_single in up. fold fade in up. apply abs_between in bw. apply abs_between in be.
+    pose proof (exp_at_least_one (lambdaE + c0) ltac:(lra)). constructor.
     - discriminate.
     - intros y [<-|[]]. lra.
     - apply placed_single. lra.
     - rewrite log0, pull_app, up, pull_single, Rmult_plus_distr_l.
-      replace (exp (x - r)) with (exp (- (r - x))) by (f_equal; ring).
-      apply Rplus_le_compat; [|nra].
+      replace (exp (x - r)) with (exp (- (r - x))) by (f_equal; ring). apply Rplus_le_compat; [|nra].
       rewrite <- !exp_plus. apply exp_le. lra.
-    - rewrite log0, weighted_sum_single, pull_single.
-      replace (exp (x - r)) with (exp (- (r - x))) by (f_equal; ring). 
+    - rewrite log0, weighted_sum_single, pull_single. replace (exp (x - r)) with (exp (- (r - x))) by (f_equal; ring).
       assert (exp (- (lambdaE + c0)) * (exp (- (r - x)) * exp (- (t * (r - x)))) <= exp (- (r - x)) * exp w).
-      { rewrite <- !exp_plus. apply exp_le. lra. }
-      nra.
+      { rewrite <- !exp_plus. apply exp_le. lra. } nra.
     - rewrite mass_single, pull_app, pull_single. unfold base, share. change (size [x]) with 1. change (INR 0) with 0.
       assert (pull (fade / 2) r (items [x]) <= 1).
       { replace 1 with (mass (items [x])) by (rewrite mass_items; easy).
@@ -203,11 +192,9 @@ Section Reduction.
   (** More roundoffs than there are. *)
   Lemma higher_state l r s h h' j K b : h <= h' -> sum_state l r s h j K b -> sum_state l r s h' j K b.
   Proof.
-    intros le [v ab p u d m z]. pose proof fade_range.
-    pose proof (pull_nonneg fade r _ (all_placed r l b ab p)). pose proof (pull_nonneg fade r _ p).
-    pose proof (pull_nonneg (1 + t) r _ (placed_items r l ab)) as w. rewrite <- tilted_down in w.
-    pose proof (sum_log_growing h h' j j le (le_n j)) as more.
-    constructor; try easy.
+    intros le [v ab p u d m z]. pose proof fade_range. pose proof (pull_nonneg fade r _ (all_placed r l b ab p)).
+    pose proof (pull_nonneg fade r _ p). pose proof (pull_nonneg (1 + t) r _ (placed_items r l ab)) as w.
+    rewrite <- tilted_down in w. pose proof (sum_log_growing h h' j j le (le_n j)) as more. constructor; try easy.
     - apply widened_upper with (exp (sum_log h j)); [exact u|now apply exp_le|easy].
     - apply widened_lower with (exp (- sum_log h j)) (exp (sum_log h j)); try easy; apply exp_le; lra.
   Qed.

@@ -36,8 +36,7 @@ Definition encloses (i : I.type) (x : R) : Prop := contains (I.convert i) (Xreal
 
 Lemma number_exact x : F.toX (number x) = Xreal (value x).
 Proof.
-  destruct x as [m e]. unfold F.toX, F.toF, number, value. cbn -[F2R].
-  destruct m as [|m|m]; cbn -[F2R FtoR].
+  destruct x as [m e]. unfold F.toX, F.toF, number, value. cbn -[F2R]. destruct m as [|m|m]; cbn -[F2R FtoR].
   - now rewrite F2R_0.
   - now rewrite FtoR_split.
   - now rewrite FtoR_split.
@@ -67,10 +66,9 @@ Proof. destruct x as [|m e]; [discriminate|]. intros [= <-]. exact (number_exact
 Theorem bounds_hold i x l u : encloses i x -> bounds i = Some (l, u) -> (value l <= x <= value u)%R.
 Proof.
   unfold encloses, bounds. destruct i as [|a b]; [discriminate|]. cbn [I.lower I.upper].
-  destruct (finite a) eqn:low, (finite b) eqn:high; try discriminate.
-  unfold I.convert. destruct (_ && _)%bool; [|intros [above below]; exfalso; lra].
-  intros inside [= <- <-]. change I.F.toX with F.toX in inside.
-  now rewrite (finite_exact _ _ low), (finite_exact _ _ high) in inside.
+  destruct (finite a) eqn:low, (finite b) eqn:high; try discriminate. unfold I.convert.
+  destruct (_ && _)%bool; [|intros [above below]; exfalso; lra]. intros inside [= <- <-].
+  change I.F.toX with F.toX in inside. now rewrite (finite_exact _ _ low), (finite_exact _ _ high) in inside.
 Qed.
 
 (** ** Evaluation *)
@@ -84,8 +82,7 @@ Definition weight (reference x : dyadic) : I.type := I.exp precision (deviation 
 
 Definition total (terms : list I.type) : I.type := fold_right (I.add precision) I.zero terms.
 
-Definition weight_sum (reference : dyadic) (logits : list dyadic) : I.type :=
-  total (map (weight reference) logits).
+Definition weight_sum (reference : dyadic) (logits : list dyadic) : I.type := total (map (weight reference) logits).
 
 Definition deviation_sum (reference : dyadic) (logits : list dyadic) : I.type :=
   total (map (fun x => I.mul precision (weight reference x) (deviation reference x)) logits).
@@ -116,19 +113,16 @@ Proof. exact (I.mul_correct precision i j (Xreal x) (Xreal y)). Qed.
 Lemma exp_encloses i x : encloses i x -> encloses (I.exp precision i) (exp x).
 Proof. exact (I.exp_correct precision i (Xreal x)). Qed.
 
-Lemma div_encloses i j x y :
-  (0 < y)%R -> encloses i x -> encloses j y -> encloses (I.div precision i j) (x / y).
+Lemma div_encloses i j x y : (0 < y)%R -> encloses i x -> encloses j y -> encloses (I.div precision i j) (x / y).
 Proof.
-  intros positive inx iny.
-  assert (enclosed := I.div_correct precision i j (Xreal x) (Xreal y) inx iny).
+  intros positive inx iny. assert (enclosed := I.div_correct precision i j (Xreal x) (Xreal y) inx iny).
   simpl in enclosed. unfold Xdiv' in enclosed. now rewrite is_zero_false in enclosed by lra.
 Qed.
 
 Lemma ln_encloses i x : (0 < x)%R -> encloses i x -> encloses (I.ln precision i) (ln x).
 Proof.
-  intros positive inx.
-  assert (enclosed := I.ln_correct precision i (Xreal x) inx).
-  simpl in enclosed. unfold Xln' in enclosed. now rewrite is_positive_true in enclosed by lra.
+  intros positive inx. assert (enclosed := I.ln_correct precision i (Xreal x) inx). simpl in enclosed.
+  unfold Xln' in enclosed. now rewrite is_positive_true in enclosed by lra.
 Qed.
 
 Lemma zero_encloses : encloses I.zero 0.
@@ -136,10 +130,7 @@ Proof. unfold encloses. rewrite I.zero_correct. simpl. lra. Qed.
 
 Lemma total_encloses {A} (f : A -> I.type) (g : A -> R) items :
   (forall a, encloses (f a) (g a)) -> encloses (total (map f items)) (sum (map g items)).
-Proof.
-  intros each. induction items as [|a items inside]; [exact zero_encloses|].
-  simpl. now apply add_encloses.
-Qed.
+Proof. intros each. induction items as [|a items inside]; [exact zero_encloses|]. simpl. now apply add_encloses. Qed.
 
 (** ** The sums of the row about the reference point *)
 
@@ -160,22 +151,17 @@ Proof. apply exp_encloses, deviation_encloses. Qed.
 
 Lemma weight_sum_encloses : encloses (weight_sum reference logits) (partition_function shifted).
 Proof.
-  unfold weight_sum, partition_function, shifted, row. rewrite !map_map.
-  apply total_encloses, weight_encloses.
+  unfold weight_sum, partition_function, shifted, row. rewrite !map_map. apply total_encloses, weight_encloses.
 Qed.
 
-Lemma deviation_sum_encloses :
-  encloses (deviation_sum reference logits) (sum (map (fun x => (exp x * x)%R) shifted)).
+Lemma deviation_sum_encloses : encloses (deviation_sum reference logits) (sum (map (fun x => (exp x * x)%R) shifted)).
 Proof.
   unfold deviation_sum, shifted, row. rewrite !map_map.
   apply total_encloses. intros. apply mul_encloses; [apply weight_encloses | apply deviation_encloses].
 Qed.
 
 Lemma mean_from_sums : mean shifted = (sum (map (fun x => exp x * x) shifted) / partition_function shifted)%R.
-Proof.
-  unfold mean, expectation, coefficient, Rdiv. rewrite <- sum_map_mult_r.
-  apply sum_map_ext. intros. ring.
-Qed.
+Proof. unfold mean, expectation, coefficient, Rdiv. rewrite <- sum_map_mult_r. apply sum_map_ext. intros. ring. Qed.
 
 (** ** The results *)
 
@@ -190,11 +176,10 @@ Qed.
 
 Theorem entropy_enclosed : encloses (row_entropy reference logits) (entropy row).
 Proof.
-  rewrite <- (entropy_shift (- c) row). fold shifted.
-  rewrite (entropy_log_partition _ shifted_visible), mean_from_sums.
+  rewrite <- (entropy_shift (- c) row). fold shifted. rewrite (entropy_log_partition _ shifted_visible), mean_from_sums.
   assert (positive := partition_pos _ shifted_visible).
-  apply sub_encloses; [apply ln_encloses | apply div_encloses]; trivial.
-  1, 3: apply weight_sum_encloses. apply deviation_sum_encloses.
+  apply sub_encloses; [apply ln_encloses | apply div_encloses]; trivial. 1, 3: apply weight_sum_encloses.
+  apply deviation_sum_encloses.
 Qed.
 
 Theorem coefficient_enclosed k :

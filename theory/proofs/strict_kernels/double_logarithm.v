@@ -21,27 +21,12 @@ Local Open Scope R_scope.
 
 Lemma double_sum_error a b :
   number binary64 a -> number binary64 b -> Rabs (fl64 (a + b) - (a + b)) <= u64 * Rabs (a + b).
-Proof.
-  intros ha hb.
-  destruct (nearest_sum binary64 positive_precision_64 (fun n => negb (Z.even n)) a b ha hb) as [d [bd eq]].
-  change (nearest binary64 _ (a + b)) with (fl64 (a + b)) in eq. rewrite eq.
-  replace ((a + b) * (1 + d) - (a + b)) with (d * (a + b)) by ring. rewrite Rabs_mult.
-  apply Rmult_le_compat_r; [apply Rabs_pos|easy].
-Qed.
+Proof. exact (error_of_sum binary64 positive_precision_64 a b). Qed.
 
 Theorem quick_two_sum_64 a b :
   number binary64 a -> number binary64 b -> Rabs b <= Rabs a ->
   let s := fl64 (a + b) in s + fl64 (b - fl64 (s - a)) = a + b.
-Proof.
-  intros ha hb le.
-  pose proof (Fast2Sum_correct (-1074) 53 (fun n => negb (Z.even n)) ltac:(lia) ltac:(lia) symmetric_ties a b ha hb le)
-    as sum.
-  cbv zeta in *. set (s := fl64 (a + b)) in *.
-  assert (flipped : b - fl64 (s - a) = b + fl64 (a - s)).
-  { replace (a - s) with (- (s - a)) by ring. replace (fl64 (- (s - a))) with (- fl64 (s - a)); [ring|].
-    symmetry. apply round_NE_opp. }
-  rewrite flipped. exact sum.
-Qed.
+Proof. now apply quick_sum. Qed.
 
 Lemma log_ratio_of_sum a : 0 <= a -> log_ratio (a / (2 + a)) = ln (1 + a).
 Proof. intros pos. unfold log_ratio. f_equal. field. lra. Qed.
@@ -51,13 +36,11 @@ Proof. intros pos. unfold log_ratio. f_equal. field. lra. Qed.
 
 Lemma ln_near_one p : Rabs p <= / 2 -> Rabs (ln (1 + p) - p) <= 2 * (p * p).
 Proof.
-  intros small. apply Rabs_le_inv in small.
-  pose proof (ln_below_tangent (1 + p) ltac:(lra)) as up.
-  pose proof (ln_below_tangent (/ (1 + p)) ltac:(apply Rinv_0_lt_compat; lra)) as down.
-  rewrite ln_Rinv in down by lra. apply Rabs_le.
-  assert (quotient : / (1 + p) - 1 = - p + p * p * / (1 + p)) by (field; lra).
-  assert (/ (1 + p) <= 2) by (replace 2 with (/ / 2) by lra; apply Rinv_le_contravar; lra).
-  assert (0 <= p * p) by nra. assert (p * p * / (1 + p) <= p * p * 2) by (apply Rmult_le_compat_l; lra). lra.
+  intros small. apply Rabs_le_inv in small. pose proof (ln_below_tangent (1 + p) ltac:(lra)) as up.
+  pose proof (ln_below_tangent (/ (1 + p)) ltac:(apply Rinv_0_lt_compat; lra)) as down. rewrite ln_Rinv in down by lra.
+  apply Rabs_le. assert (quotient : / (1 + p) - 1 = - p + p * p * / (1 + p)) by (field; lra).
+  assert (/ (1 + p) <= 2) by (replace 2 with (/ / 2) by lra; apply Rinv_le_contravar; lra). assert (0 <= p * p) by nra.
+  assert (p * p * / (1 + p) <= p * p * 2) by (apply Rmult_le_compat_l; lra). lra.
 Qed.
 
 Section Logarithm.
@@ -169,38 +152,40 @@ Section Logarithm.
     less_64 s (dyadic_64 1 (-2)) = false ->
     exists y, is_double (logarithm_of_one_plus s) y /\ Rabs (y - ln (1 + a)) <= 6 * u64 * ln (1 + a).
   Proof using hs range large.
-    intros branch. unfold logarithm_of_one_plus. rewrite branch. cbv zeta.
-    destruct split_sum as [hx [hr r_small]]. cbv zeta in hr. pose proof sum_range as x_range.
-    set (x := add_64 one_64 s) in *. set (rest := sub_64 _ _) in *. set (X := fl64 (1 + a)) in *.
+    intros branch. unfold logarithm_of_one_plus. rewrite branch. cbv zeta. destruct split_sum as [hx [hr r_small]].
+    cbv zeta in hr. pose proof sum_range as x_range. set (x := add_64 one_64 s) in *. set (rest := sub_64 _ _) in *.
+    set (X := fl64 (1 + a)) in *.
     destruct (exponent_by_bits x X (proj1 hx) (proj2 hx) x_range) as [m [fm [vm [split [k_range m_range]]]]].
-    change ((word_of_f64 x - 4604544271217802189) / 2 ^ 52)%Z with (exponent_of x).
-    set (k := exponent_of x) in *.
+    change ((word_of_f64 x - 4604544271217802189) / 2 ^ 52)%Z with (exponent_of x). set (k := exponent_of x) in *.
     change (f64_of_word (word_of_f64 x - k * 2 ^ 52)) with (mantissa_of x).
-    destruct (mantissa_logarithm (mantissa_of x) m (conj fm vm) m_range) as [l [hl l_close]].
-    set (of_m := twice_atanh _) in *. destruct ln_2_double as [h2 [c_close ln2_range]].
-    set (c := 6243314768165359 * u64) in *.
-    pose proof u64_range as u0.
+    destruct (mantissa_logarithm (mantissa_of x) m (conj fm vm) m_range) as [l [hl l_close]]. set (of_m := twice_atanh _) in *.
+    destruct ln_2_double as [h2 [c_close ln2_range]]. set (c := 6243314768165359 * u64) in *. pose proof u64_range as u0.
     assert (lost : 0 < lost_64 <= / 1000 * (u64 * u64)).
-    { split; [apply bpow_gt_0|]. apply Rle_trans with (two_to (-10) * (u64 * u64)); [rewrite <- !bpow_plus; apply bpow_le; lia|].
+    { split; [apply bpow_gt_0|].
+      apply Rle_trans with (two_to (-10) * (u64 * u64)); [rewrite <- !bpow_plus; apply bpow_le; lia|].
       apply Rmult_le_compat_r; [apply Rmult_le_pos; lra|]. cbn. lra. }
-    assert (uu : 0 < u64 * u64 <= / 9000000000000000 * u64) by (split; [apply Rmult_lt_0_compat; lra|apply Rmult_le_compat_r; lra]).
+    assert (uu : 0 < u64 * u64 <= / 9000000000000000 * u64)
+      by (split; [apply Rmult_lt_0_compat; lra|apply Rmult_le_compat_r; lra]).
     (* the remainder's slope *)
     set (p := (1 + a - X) / X).
-    assert (ua : 0 <= u64 * (1 + a) <= / 9000000000000000 * (1 + a)) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
+    assert (ua : 0 <= u64 * (1 + a) <= / 9000000000000000 * (1 + a))
+      by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
     assert (X_near : 1 + a - / 9000000000000000 * (1 + a) <= X) by (apply Rabs_le_inv in r_small; lra).
     assert (p_small : Rabs p <= 1001 / 1000 * u64).
     { unfold p, Rdiv. rewrite Rabs_mult, (Rabs_right (/ X)) by (apply Rle_ge; left; apply Rinv_0_lt_compat; lra).
       apply Rmult_le_reg_r with X; [lra|]. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
-      assert (1001 / 1000 * u64 * (1 + a - / 9000000000000000 * (1 + a)) <= 1001 / 1000 * u64 * X) by (apply Rmult_le_compat_l; lra). lra. }
+      assert (1001 / 1000 * u64 * (1 + a - / 9000000000000000 * (1 + a)) <= 1001 / 1000 * u64 * X)
+        by (apply Rmult_le_compat_l; lra).
+      lra. }
     assert (ln_p : Rabs (ln (1 + p) - p) <= 3 * (u64 * u64)).
     { eapply Rle_trans; [apply ln_near_one; lra|].
       assert (p * p = Rabs p * Rabs p) as -> by (rewrite <- Rabs_mult, Rabs_right; [ring|apply Rle_ge; nra]).
-      assert (Rabs p * Rabs p <= 1001 / 1000 * u64 * (1001 / 1000 * u64)) by (apply Rmult_le_compat; auto using Rabs_pos). lra. }
+      assert (Rabs p * Rabs p <= 1001 / 1000 * u64 * (1001 / 1000 * u64)) by (apply Rmult_le_compat; auto using Rabs_pos).
+      lra. }
     assert (total : ln (1 + a) = IZR k * ln 2 + ln m + ln (1 + p)).
     { assert (pos_p : 0 < 1 + p) by (apply Rabs_le_inv in p_small; lra).
       replace (1 + a) with (m * two_to k * (1 + p)) by (rewrite <- split; unfold p; field; lra).
-      rewrite ln_mult; [|apply Rmult_lt_0_compat; [lra|apply bpow_gt_0]|exact pos_p].
-      rewrite ln_mult; [|lra|apply bpow_gt_0].
+      rewrite ln_mult; [|apply Rmult_lt_0_compat; [lra|apply bpow_gt_0]|exact pos_p]. rewrite ln_mult; [|lra|apply bpow_gt_0].
       replace (ln (two_to k)) with (IZR k * ln 2); [ring|]. rewrite (bpow_exp radix2), ln_exp. reflexivity. }
     assert (ln_m : Rabs (ln m) <= 3466 / 10000) by (apply Rabs_le; split; enclose).
     (* its rounded quotient *)
@@ -209,43 +194,38 @@ Section Logarithm.
     pose proof (double_error p) as q_close. set (q := fl64 p) in *.
     assert (u64 * Rabs p <= u64 * (1001 / 1000 * u64)) by (apply Rmult_le_compat_l; lra).
     (* the sum of both *)
-    assert (lm : 0 <= u64 * Rabs (ln m) <= u64 * (3466 / 10000)) by (split; [apply Rmult_le_pos; [lra|apply Rabs_pos]|apply Rmult_le_compat_l; lra]).
+    assert (lm : 0 <= u64 * Rabs (ln m) <= u64 * (3466 / 10000))
+      by (split; [apply Rmult_le_pos; [lra|apply Rabs_pos]|apply Rmult_le_compat_l; lra]).
     assert (inner : Rabs (l + q - (ln m + p)) <= 314 / 100 * (u64 * Rabs (ln m)) + 101 / 100 * (u64 * u64)).
-    { replace (l + q - (ln m + p)) with ((l - ln m) + (q - p)) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra. }
+    { replace (l + q - (ln m + p)) with ((l - ln m) + (q - p)) by ring. triangle. lra. }
     assert (inner_size : Rabs (l + q) <= Rabs (ln m) + 3 * u64).
-    { replace (l + q) with ((l + q - (ln m + p)) + (ln m + p)) by ring. eapply Rle_trans; [apply Rabs_triang|].
-      pose proof (Rabs_triang (ln m) p). lra. }
+    { replace (l + q) with ((l + q - (ln m + p)) + (ln m + p)) by ring. triangle. pose proof (Rabs_triang (ln m) p). lra. }
     assert (hb : is_double (add_64 of_m (quotient_64 rest x)) (fl64 (l + q))).
-    { apply add_double; [exact hl|exact hq|]. apply far_from_overflow. lra. }
-    pose proof (double_error (l + q)) as b_close. set (b := fl64 (l + q)) in *.
+    { apply add_double; [exact hl|exact hq|]. apply far_from_overflow. lra. } pose proof (double_error (l + q)) as b_close.
+    set (b := fl64 (l + q)) in *.
     assert (u64 * Rabs (l + q) <= u64 * (Rabs (ln m) + 3 * u64)) by (apply Rmult_le_compat_l; lra).
     assert (b_near : Rabs (b - (ln m + ln (1 + p))) <= 414 / 100 * (u64 * Rabs (ln m)) + 8 * (u64 * u64)).
-    { replace (b - (ln m + ln (1 + p))) with ((b - (l + q)) + ((l + q - (ln m + p)) + - (ln (1 + p) - p))) by ring.
-      eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_l, Rabs_triang|]. rewrite Rabs_Ropp. lra. }
+    { replace (b - (ln m + ln (1 + p))) with ((b - (l + q)) + ((l + q - (ln m + p)) + - (ln (1 + p) - p))) by ring. triangle.
+      eapply Rle_trans; [apply Rplus_le_compat_l, Rabs_triang|]. rewrite Rabs_Ropp. lra. }
     assert (hk : is_double (dyadic_64 k 0) (IZR k)) by (apply integer_double; lia).
     assert (ln_p_size : Rabs (ln (1 + p)) <= 11 / 10 * u64).
-    { replace (ln (1 + p)) with ((ln (1 + p) - p) + p) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra. }
-    assert (k_real : 0 <= IZR k <= 62) by (split; apply IZR_le; lia).
-    assert (b_size : Rabs b <= 1).
-    { replace b with ((b - (ln m + ln (1 + p))) + (ln m + ln (1 + p))) by ring. eapply Rle_trans; [apply Rabs_triang|].
+    { replace (ln (1 + p)) with ((ln (1 + p) - p) + p) by ring. triangle. lra. }
+    assert (k_real : 0 <= IZR k <= 62) by (split; apply IZR_le; lia). assert (b_size : Rabs b <= 1).
+    { replace b with ((b - (ln m + ln (1 + p))) + (ln m + ln (1 + p))) by ring. triangle.
       pose proof (Rabs_triang (ln m) (ln (1 + p))). lra. }
-    set (L := ln (1 + a)) in *.
-    exists (fl64 (IZR k * c + b)). split.
-    { apply fused_double; [exact hk|exact h2|exact hb|]. apply far_from_overflow. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right (IZR k)) by lra.
-      assert (Rabs c <= 1).
-      { replace c with ((c - ln 2) + ln 2) by ring. eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right (ln 2)); lra. }
+    set (L := ln (1 + a)) in *. exists (fl64 (IZR k * c + b)). split.
+    { apply fused_double; [exact hk|exact h2|exact hb|]. apply far_from_overflow. triangle.
+      rewrite Rabs_mult, (Rabs_right (IZR k)) by lra. assert (Rabs c <= 1).
+      { replace c with ((c - ln 2) + ln 2) by ring. triangle. rewrite (Rabs_right (ln 2)); lra. }
       assert (IZR k * Rabs c <= 62 * 1) by (apply Rmult_le_compat; try lra; apply Rabs_pos). lra. }
     destruct (Z.eq_dec k 0) as [none|some].
     - rewrite none in *. rewrite !Rmult_0_l, !Rplus_0_l in *. rewrite fl_number by (apply (double_number _ _ hb)).
-      assert (L_low : 22 / 100 <= L).
-      { unfold L. apply Rle_trans with (ln (1 + / 4)); [enclose|apply ln_le; lra]. }
-      rewrite total. rewrite total in L_low.
-      assert (Rabs (ln m) <= ln m + ln (1 + p) + 22 / 10 * u64).
+      assert (L_low : 22 / 100 <= L). { unfold L. apply Rle_trans with (ln (1 + / 4)); [enclose|apply ln_le; lra]. }
+      rewrite total. rewrite total in L_low. assert (Rabs (ln m) <= ln m + ln (1 + p) + 22 / 10 * u64).
       { apply Rabs_le_inv in ln_p_size. apply Rabs_le. lra. }
       assert (u64 * Rabs (ln m) <= u64 * (ln m + ln (1 + p) + 22 / 10 * u64)) by (apply Rmult_le_compat_l; lra).
       assert (u64 * (22 / 100) <= u64 * (ln m + ln (1 + p))) by (apply Rmult_le_compat_l; lra). lra.
-    - assert (one : 1 <= IZR k) by (apply (IZR_le 1); lia).
-      apply Rabs_le_inv in ln_p_size. apply Rabs_le_inv in ln_m as ln_m'.
+    - assert (one : 1 <= IZR k) by (apply (IZR_le 1); lia). apply Rabs_le_inv in ln_p_size. apply Rabs_le_inv in ln_m as ln_m'.
       assert (k2 : IZR k * (6931 / 10000) <= IZR k * ln 2) by (apply Rmult_le_compat_l; lra).
       assert (L_low : 6931 / 10000 * IZR k - 3467 / 10000 <= L) by lra.
       assert (uL : u64 * (6931 / 10000 * IZR k - 3467 / 10000) <= u64 * L) by (apply Rmult_le_compat_l; lra).
@@ -254,18 +234,19 @@ Section Logarithm.
       { rewrite <- Rmult_minus_distr_l, Rabs_mult, (Rabs_right (IZR k)) by lra.
         replace (22 / 100 * (u64 * IZR k)) with (IZR k * (22 / 100 * u64)) by ring. apply Rmult_le_compat_l; lra. }
       assert (near : Rabs (IZR k * c + b - L) <= 22 / 100 * (u64 * IZR k) + 1436 / 1000 * u64).
-      { rewrite total. replace (IZR k * c + b - (IZR k * ln 2 + ln m + ln (1 + p))) with
-          ((IZR k * c - IZR k * ln 2) + (b - (ln m + ln (1 + p)))) by ring.
-        eapply Rle_trans; [apply Rabs_triang|]. lra. }
+      { rewrite total.
+        replace (IZR k * c + b - (IZR k * ln 2 + ln m + ln (1 + p))) with
+        ((IZR k * c - IZR k * ln 2) + (b - (ln m + ln (1 + p)))) by ring.
+        triangle. lra. }
       pose proof (double_error (IZR k * c + b)) as last.
       assert (size : Rabs (IZR k * c + b) <= L + (22 / 100 * (u64 * IZR k) + 1436 / 1000 * u64)).
-      { replace (IZR k * c + b) with ((IZR k * c + b - L) + L) by ring. eapply Rle_trans; [apply Rabs_triang|].
-        rewrite (Rabs_right L); lra. }
-      assert (u64 * Rabs (IZR k * c + b) <= u64 * (L + (22 / 100 * (/ 9000000000000000 * 62) + 1436 / 1000 * / 9000000000000000))).
+      { replace (IZR k * c + b) with ((IZR k * c + b - L) + L) by ring. triangle. rewrite (Rabs_right L); lra. }
+      assert (u64 * Rabs (IZR k * c + b)
+        <= u64 * (L + (22 / 100 * (/ 9000000000000000 * 62) + 1436 / 1000 * / 9000000000000000))).
       { apply Rmult_le_compat_l; [lra|]. eapply Rle_trans; [exact size|]. apply Rplus_le_compat_l.
         assert (u64 * IZR k <= / 9000000000000000 * 62) by (apply Rmult_le_compat; lra). lra. }
       replace (fl64 (IZR k * c + b) - L) with ((fl64 (IZR k * c + b) - (IZR k * c + b)) + (IZR k * c + b - L)) by ring.
-      eapply Rle_trans; [apply Rabs_triang|]. lra.
+      triangle. lra.
   Qed.
 End Logarithm.
 
@@ -273,8 +254,7 @@ Theorem logarithm_computed s a :
   is_double s a -> 0 <= a <= two_to 60 -> a = 0 \/ two_to (-280) <= a ->
   exists y, is_double (logarithm_of_one_plus s) y /\ Rabs (y - ln (1 + a)) <= 6 * u64 * ln (1 + a).
 Proof.
-  intros hs range large.
-  assert (quarter : is_double (dyadic_64 1 (-2)) (/ 4)).
+  intros hs range large. assert (quarter : is_double (dyadic_64 1 (-2)) (/ 4)).
   { apply (double_at _ (IZR 1 * two_to (-2))); [apply dyadic_double; lia|]. change (two_to (-2)) with (/ 4). ring. }
   destruct (less_64 s (dyadic_64 1 (-2))) eqn:branch.
   - unfold logarithm_of_one_plus. rewrite branch. apply (less_double _ _ _ _ hs quarter) in branch.

@@ -62,46 +62,43 @@ Theorem exponent_by_bits x a :
   exists m, is_finite (mantissa_of x) = true /\ B2R (mantissa_of x) = m /\ a = m * bpow radix2 (exponent_of x) /\
     (0 <= exponent_of x <= 62)%Z /\ 7071 / 10000 <= m <= 141422 / 100000.
 Proof.
-  intros finite value range. destruct x as [s| | |s m e bounded]; try discriminate; [cbn in value; lra|].
-  destruct s.
+  intros finite value range. destruct x as [s| | |s m e bounded]; try discriminate; [cbn in value; lra|]. destruct s.
   { exfalso. assert (B2R (B754_finite true m e bounded : f64) < 0) by (apply F2R_lt_0; reflexivity). lra. }
-  pose proof bounded as kept. unfold SpecFloat.bounded, SpecFloat.canonical_mantissa in kept. apply andb_prop in kept as [canonical high].
-  apply Zeq_bool_eq in canonical. apply Zle_bool_imp_le in high. change (SpecFloat.digits2_pos m) with (Digits.digits2_pos m) in canonical.
+  pose proof bounded as kept. unfold SpecFloat.bounded, SpecFloat.canonical_mantissa in kept.
+  apply andb_prop in kept as [canonical high]. apply Zeq_bool_eq in canonical. apply Zle_bool_imp_le in high.
+  change (SpecFloat.digits2_pos m) with (Digits.digits2_pos m) in canonical.
   rewrite Digits.Zpos_digits2_pos in canonical. unfold SpecFloat.fexp, SpecFloat.emin in canonical.
-  set (d := Digits.Zdigits radix2 (Zpos m)) in *.
-  assert (size : (2 ^ (d - 1) <= Zpos m < 2 ^ d)%Z).
+  set (d := Digits.Zdigits radix2 (Zpos m)) in *. assert (size : (2 ^ (d - 1) <= Zpos m < 2 ^ d)%Z).
   { pose proof (Digits.Zdigits_correct radix2 (Zpos m)) as bounds. rewrite Z.abs_eq in bounds by lia. exact bounds. }
   assert (d_pos : (1 <= d)%Z) by (pose proof (Digits.Zdigits_gt_0 radix2 (Zpos m) ltac:(lia)); lia).
-  cbn [B2R cond_Zopp] in value. unfold F2R in value. cbn [Fnum Fexp] in value.
-  assert (below : a < bpow radix2 (d + e)).
+  cbn [B2R cond_Zopp] in value. unfold F2R in value. cbn [Fnum Fexp] in value. assert (below : a < bpow radix2 (d + e)).
   { rewrite <- value, bpow_plus. apply Rmult_lt_compat_r; [apply bpow_gt_0|]. rewrite <- (IZR_Zpower radix2) by lia.
     apply IZR_lt. apply size. }
   assert (above : bpow radix2 (d - 1 + e) <= a).
   { rewrite <- value, bpow_plus. apply Rmult_le_compat_r; [apply bpow_ge_0|]. rewrite <- (IZR_Zpower radix2) by lia.
     apply IZR_le. apply size. }
   assert (low : (0 < d + e)%Z) by (apply (lt_bpow radix2); change (bpow radix2 0) with 1; lra).
-  assert (top : (d - 1 + e <= 61)%Z) by (apply (le_bpow radix2); lra).
-  assert (d_full : d = 53%Z) by lia. rewrite d_full in *. clear canonical d_full d d_pos.
-  change (2 ^ (53 - 1))%Z with (2 ^ 52)%Z in size.
+  assert (top : (d - 1 + e <= 61)%Z) by (apply (le_bpow radix2); lra). assert (d_full : d = 53%Z) by lia.
+  rewrite d_full in *. clear canonical d_full d d_pos. change (2 ^ (53 - 1))%Z with (2 ^ 52)%Z in size.
   unfold mantissa_of. set (k := exponent_of _).
   assert (word : word_of_f64 (B754_finite false m e bounded) = ((e + 1075) * 2 ^ 52 + (Zpos m - 2 ^ 52))%Z)
     by (apply word_of_normal; lia).
   assert (parts : (0 <= word_of_f64 (B754_finite false m e bounded) - word_of_half_root - k * 2 ^ 52 < 2 ^ 52)%Z).
   { unfold k, exponent_of. set (W := (word_of_f64 _ - word_of_half_root)%Z).
     pose proof (Z.div_mod W (2 ^ 52) ltac:(lia)) as divided. pose proof (Z.mod_pos_bound W (2 ^ 52) ltac:(lia)). lia. }
-  rewrite word in *. unfold word_of_half_root in parts.
-  change (2 ^ 52)%Z with 4503599627370496%Z in *. change (2 ^ 53)%Z with 9007199254740992%Z in *.
+  rewrite word in *. unfold word_of_half_root in parts. change (2 ^ 52)%Z with 4503599627370496%Z in *.
+  change (2 ^ 53)%Z with 9007199254740992%Z in *.
   assert (exponents : (e - k = -53 /\ 6369051672525773 <= Zpos m \/ e - k = -52 /\ Zpos m < 6369051672525773)%Z) by lia.
   assert (kept : SpecFloat.bounded 53 1024 m (e - k) = true).
-  { apply normal_bounded; [|lia]. change (2 ^ 52)%Z with 4503599627370496%Z. change (2 ^ 53)%Z with 9007199254740992%Z. lia. }
+  { apply normal_bounded; [|lia]. change (2 ^ 52)%Z with 4503599627370496%Z.
+    change (2 ^ 53)%Z with 9007199254740992%Z. lia. }
   assert (itself : f64_of_word ((e + 1075) * 4503599627370496 + (Zpos m - 4503599627370496) - k * 4503599627370496)
                    = B754_finite false m (e - k) kept).
   { rewrite <- (f64_of_its_word (B754_finite false m (e - k) kept)). f_equal.
     rewrite word_of_normal by (change (2 ^ 52)%Z with 4503599627370496%Z; lia).
     change (2 ^ 52)%Z with 4503599627370496%Z. ring. }
   rewrite itself. exists (IZR (Zpos m) * bpow radix2 (e - k)). split; [easy|]. split; [easy|]. split.
-  { rewrite Rmult_assoc, <- bpow_plus, <- value. do 2 f_equal. ring. }
-  split; [lia|].
+  { rewrite Rmult_assoc, <- bpow_plus, <- value. do 2 f_equal. ring. } split; [lia|].
   destruct exponents as [[-> large]|[-> small]].
   - change (bpow radix2 (-53)) with (/ 9007199254740992).
     assert (6369051672525773 <= IZR (Zpos m) <= 9007199254740991) by (split; apply IZR_le; lia). lra.
@@ -135,10 +132,7 @@ Lemma double_at x a b : is_double x a -> a = b -> is_double x b.
 Proof. now intros h <-. Qed.
 
 Lemma rounded_within a e : (-1074 <= e)%Z -> Rabs a <= two_to e -> Rabs (fl64 a) <= two_to e.
-Proof.
-  intros low bound. apply abs_round_le_generic; try typeclasses eauto; [|easy].
-  apply generic_format_bpow. unfold FLT_exp. cbn. lia.
-Qed.
+Proof. exact (rounding_within binary64 positive_precision_64 a e). Qed.
 
 Lemma double_no_overflow a : Rabs a <= two_to 1000 -> Rlt_bool (Rabs (fl64 a)) (two_to 1024) = true.
 Proof.
@@ -148,19 +142,10 @@ Qed.
 
 Theorem rounded_double a : exists d e,
   Rabs d <= u64 /\ Rabs e <= half_quantum_64 /\ d * e = 0 /\ fl64 a = a * (1 + d) + e.
-Proof.
-  destruct (nearest_any binary64 positive_precision_64 (fun n => negb (Z.even n)) a) as [d [e [bd [be [one eq]]]]].
-  exists d, e. split; [easy|]. split; [|now split]. eapply Rle_trans; [apply be|]. right.
-  unfold smallest_subnormal, half_quantum_64. cbn -[bpow].
-  change (-1075)%Z with (-1074 + -1)%Z. rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
-Qed.
+Proof. exact (rounded_any binary64 positive_precision_64 a). Qed.
 
 Lemma double_error a : Rabs (fl64 a - a) <= u64 * Rabs a + half_quantum_64.
-Proof.
-  destruct (rounded_double a) as [d [e [bd [be [_ ->]]]]].
-  replace (a * (1 + d) + e - a) with (d * a + e) by ring. eapply Rle_trans; [apply Rabs_triang|].
-  rewrite Rabs_mult. apply Rplus_le_compat; [|easy]. apply Rmult_le_compat_r; [apply Rabs_pos|easy].
-Qed.
+Proof. exact (error_of_rounding binary64 positive_precision_64 a). Qed.
 
 Lemma double_nonneg a : 0 <= a -> 0 <= fl64 a.
 Proof. intros. rewrite <- (fl_0 binary64). now apply fl_monotone. Qed.
@@ -170,50 +155,36 @@ Section Operations.
 
   Theorem add_double : Rabs (a + b) <= two_to 1000 -> is_double (add_64 x y) (fl64 (a + b)).
   Proof using hx hy.
-    destruct hx as [fx <-], hy as [fy <-]. intros bound.
-    pose proof (@Bplus_correct 53 1024 positive_53 below_1024 mode_NE x y fx fy) as correct.
-    change (round radix2 _ _ (val64 x + val64 y)) with (fl64 (val64 x + val64 y)) in correct.
-    rewrite double_no_overflow in correct by easy. now destruct correct as [v [f _]].
+    destruct hx as [fx <-], hy as [fy <-].
+    rounded_once (@Bplus_correct 53 1024 positive_53 below_1024 mode_NE x y fx fy) double_no_overflow.
   Qed.
 
   Theorem sub_double : Rabs (a - b) <= two_to 1000 -> is_double (sub_64 x y) (fl64 (a - b)).
   Proof using hx hy.
-    destruct hx as [fx <-], hy as [fy <-]. intros bound.
-    pose proof (@Bminus_correct 53 1024 positive_53 below_1024 mode_NE x y fx fy) as correct.
-    change (round radix2 _ _ (val64 x - val64 y)) with (fl64 (val64 x - val64 y)) in correct.
-    rewrite double_no_overflow in correct by easy. now destruct correct as [v [f _]].
+    destruct hx as [fx <-], hy as [fy <-].
+    rounded_once (@Bminus_correct 53 1024 positive_53 below_1024 mode_NE x y fx fy) double_no_overflow.
   Qed.
 
   Theorem mul_double : Rabs (a * b) <= two_to 1000 -> is_double (mul_64 x y) (fl64 (a * b)).
   Proof using hx hy.
-    destruct hx as [fx <-], hy as [fy <-]. intros bound.
-    pose proof (@Bmult_correct 53 1024 positive_53 below_1024 mode_NE x y) as correct.
-    change (round radix2 _ _ (val64 x * val64 y)) with (fl64 (val64 x * val64 y)) in correct.
-    rewrite double_no_overflow in correct by easy. destruct correct as [v [f _]]. split; [|easy].
-    unfold mul_64. now rewrite f, fx, fy.
+    destruct hx as [fx <-], hy as [fy <-].
+    rounded_once (@Bmult_correct 53 1024 positive_53 below_1024 mode_NE x y) double_no_overflow.
   Qed.
 
   Theorem quotient_double : b <> 0 -> Rabs (a / b) <= two_to 1000 -> is_double (quotient_64 x y) (fl64 (a / b)).
   Proof using hx hy.
-    destruct hx as [fx <-], hy as [fy <-]. intros nonzero bound.
-    pose proof (@Bdiv_correct 53 1024 positive_53 below_1024 mode_NE x y nonzero) as correct.
-    change (round radix2 _ _ (val64 x / val64 y)) with (fl64 (val64 x / val64 y)) in correct.
-    rewrite double_no_overflow in correct by easy. destruct correct as [v [f _]]. split; [|easy].
-    unfold quotient_64. now rewrite f.
+    destruct hx as [fx <-], hy as [fy <-]. intros nonzero.
+    rounded_once (@Bdiv_correct 53 1024 positive_53 below_1024 mode_NE x y nonzero) double_no_overflow.
   Qed.
 
   Theorem fused_double : Rabs (a * b + c) <= two_to 1000 -> is_double (fused_64 x y z) (fl64 (a * b + c)).
   Proof using hx hy hz.
-    destruct hx as [fx <-], hy as [fy <-], hz as [fz <-]. intros bound.
-    pose proof (@Bfma_correct 53 1024 positive_53 below_1024 mode_NE x y z fx fy fz) as correct. cbv zeta in correct.
-    change (round radix2 _ _ (val64 x * val64 y + val64 z)) with (fl64 (val64 x * val64 y + val64 z)) in correct.
-    rewrite double_no_overflow in correct by easy. now destruct correct as [v [f _]].
+    destruct hx as [fx <-], hy as [fy <-], hz as [fz <-].
+    rounded_once (@Bfma_correct 53 1024 positive_53 below_1024 mode_NE x y z fx fy fz) double_no_overflow.
   Qed.
 
   Lemma neg_double : is_double (neg_64 x) (- a).
-  Proof using hx.
-    destruct hx as [fx <-]. split; [unfold neg_64; now rewrite is_finite_Bopp|apply B2R_Bopp].
-  Qed.
+  Proof using hx. destruct hx as [fx <-]. split; [unfold neg_64; now rewrite is_finite_Bopp|apply B2R_Bopp]. Qed.
 
   Lemma less_double : less_64 x y = true <-> a < b.
   Proof using hx hy.
@@ -240,16 +211,13 @@ Qed.
 Theorem dyadic_double m e :
   (Z.abs m <= 2 ^ 53)%Z -> (-1074 <= e <= 900)%Z -> is_double (dyadic_64 m e) (IZR m * two_to e).
 Proof.
-  intros few range.
-  pose proof (@binary_normalize_correct 53 1024 positive_53 below_1024 mode_NE m e false) as correct. cbv zeta in correct.
-  change (F2R (Float radix2 m e)) with (IZR m * two_to e) in correct.
-  change (round radix2 _ _ (IZR m * two_to e)) with (fl64 (IZR m * two_to e)) in correct.
-  rewrite double_no_overflow in correct.
-  - destruct correct as [v [f _]]. split; [easy|]. unfold dyadic_64. rewrite v. apply fl_number. now apply double_of_integer.
-  - rewrite Rabs_mult, <- abs_IZR, (Rabs_right (two_to e)) by (apply Rle_ge, bpow_ge_0).
+  intros few range. assert (bound : Rabs (IZR m * two_to e) <= two_to 1000).
+  { rewrite Rabs_mult, <- abs_IZR, (Rabs_right (two_to e)) by (apply Rle_ge, bpow_ge_0).
     apply Rle_trans with (two_to 53 * two_to e).
     + apply Rmult_le_compat_r; [apply bpow_ge_0|]. change (two_to 53) with (IZR (2 ^ 53)). now apply IZR_le.
-    + rewrite <- bpow_plus. apply bpow_le. lia.
+    + rewrite <- bpow_plus. apply bpow_le. lia. }
+  rewrite <- (fl_number binary64 _ (double_of_integer m e few ltac:(lia))). revert bound.
+  rounded_once (@binary_normalize_correct 53 1024 positive_53 below_1024 mode_NE m e false) double_no_overflow.
 Qed.
 
 Lemma one_double : is_double one_64 1.
@@ -281,9 +249,8 @@ Theorem narrowed_value x a : is_double x a -> Rabs a <= two_to 127 -> is_value (
 Proof.
   intros [finite <-] bound. destruct x as [s| | |s m e bounded]; try discriminate.
   - cbn. split; [easy|]. cbn. now rewrite fl_0.
-  - cbn [narrowed]. unfold dyadic.
-    pose proof (@binary_normalize_correct 24 128 positive_24 below_128 mode_NE (cond_Zopp s (Zpos m)) e false) as correct.
-    cbv zeta in correct. change (F2R (Float radix2 (cond_Zopp s (Zpos m)) e)) with (val64 (B754_finite s m e bounded)) in correct.
-    change (round radix2 _ _ (val64 (B754_finite s m e bounded))) with (fl32 (val64 (B754_finite s m e bounded))) in correct.
-    rewrite no_overflow in correct by easy. now destruct correct as [v [f _]].
+  - cbn [narrowed]. unfold dyadic. revert bound.
+    change (val64 (B754_finite s m e bounded)) with (F2R (Float radix2 (cond_Zopp s (Zpos m)) e)).
+    rounded_once (@binary_normalize_correct 24 128 positive_24 below_128 mode_NE (cond_Zopp s (Zpos m)) e false)
+      no_overflow.
 Qed.

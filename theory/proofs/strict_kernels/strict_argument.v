@@ -56,15 +56,14 @@ Section Argument.
     destruct (Rlt_bool (Rabs (fl32 (d * unit))) (two_to 128)).
     - destruct correct as [v [f _]]. apply below_lowest with (fl32 (d * unit)).
       + split; [unfold mul; now rewrite f, fs, fc|easy].
-      + apply Rle_trans with (fl32 (IZR (-256))); [apply fl_monotone; [easy|lra]|].
-        rewrite fl_number; [lra|]. apply (integer_number (-256)). lia.
+      + apply Rle_trans with (fl32 (IZR (-256))); [apply fl_monotone; [easy|lra]|]. rewrite fl_number; [lra|].
+        apply (integer_number (-256)). lia.
     - assert (negative : Bsign s = true).
       { destruct s as [[]| | |[] m e b]; try easy; exfalso.
         - cbn in vs. subst d. lra.
         - assert (0 < val (B754_finite false m e b)) by (apply F2R_gt_0; reflexivity). rewrite vs in *. nra. }
       rewrite negative, sign in correct. cbn [xorb] in correct. unfold binary_overflow, overflow_to_inf in correct.
-      assert (mul s scale = B754_infinity true) as ->; [|reflexivity].
-      apply (B2SF_inj 24 128). exact correct.
+      assert (mul s scale = B754_infinity true) as ->; [|reflexivity]. apply (B2SF_inj 24 128). exact correct.
   Qed.
 
   Notation M := (strict_arithmetic 2 step_32).
@@ -78,14 +77,13 @@ Section Argument.
   Theorem strict_argument x y a b :
     is_value x a -> is_value y b -> a <= b -> argued 2 step_32 (mul (sub x y) scale) (b * unit - a * unit).
   Proof using scale_value large.
-    intros hx hy le. pose proof unit_is_positive as pos. pose proof u32_range as u0. pose proof half_quantum_range as h0.
-    destruct (Rle_dec (Rabs (a - b)) (two_to 127)) as [near|far].
+    intros hx hy le. pose proof unit_is_positive as pos. pose proof u32_range as u0.
+    pose proof half_quantum_range as h0. destruct (Rle_dec (Rabs (a - b)) (two_to 127)) as [near|far].
     - pose proof (sub_value x y a b hx hy near) as hd. set (d := fl32 (a - b)) in *.
       destruct (nearest_sum binary32 positive_precision_32 (fun n => negb (Z.even n)) a (- b) (value_number _ _ hx)
                   (generic_format_opp _ _ _ (value_number _ _ hy))) as [d1 [bd1 eq1]].
       change (nearest binary32 _ (a + - b)) with d in eq1. change (unit_roundoff binary32) with u32 in bd1.
-      assert (d_nonpos : d <= 0).
-      { unfold d. rewrite <- (fl_0 binary32). apply fl_monotone; [easy|lra]. }
+      assert (d_nonpos : d <= 0). { unfold d. rewrite <- (fl_0 binary32). apply fl_monotone; [easy|lra]. }
       destruct (Rle_dec (Rabs (d * unit)) (two_to 127)) as [product_near|product_far].
       + left. exists (fl32 (d * unit)). split; [now apply mul_value|]. split.
         * rewrite <- (fl_0 binary32). apply fl_monotone; [easy|nra].
@@ -96,19 +94,17 @@ Section Argument.
           assert (half : / 2 * smallest_subnormal binary32 = half_quantum).
           { unfold smallest_subnormal, half_quantum. cbn -[bpow]. change (-150)%Z with (-149 + -1)%Z.
             rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring. }
-          rewrite half in be2.
-          destruct (one_rounding u32 d1 ltac:(lra) bd1) as [t1 [bt1 f1]].
-          destruct (one_rounding u32 d2 ltac:(lra) bd2) as [t2 [bt2 f2]].
-          exists (t1 + t2), (- e2). cbn [argument_unit argument_step strict_arithmetic]. rewrite Rabs_Ropp.
-          apply abs_between in bt1. apply abs_between in bt2. split; [apply Rabs_le; cbn [INR]; lra|]. split; [easy|].
+          rewrite half in be2. destruct (one_rounding u32 d1 ltac:(lra) bd1) as [t1 [bt1 f1]].
+          destruct (one_rounding u32 d2 ltac:(lra) bd2) as [t2 [bt2 f2]]. exists (t1 + t2), (- e2).
+          cbn [argument_unit argument_step strict_arithmetic]. rewrite Rabs_Ropp. apply abs_between in bt1.
+          apply abs_between in bt2. split; [apply Rabs_le; cbn [INR]; lra|]. split; [easy|].
           rewrite eq2, eq1, f1, f2, exp_plus. ring.
       + right. split; [apply (far_product _ d hd)|exists (b * unit - a * unit); split; [|apply exact_argument]].
         * rewrite Rabs_left1 in product_far by nra. assert (256 <= two_to 127) by (apply (bpow_le radix2 8); lia). lra.
         * rewrite Rabs_left1 in product_far by nra. assert (256 <= two_to 127) by (apply (bpow_le radix2 8); lia).
           apply Rabs_le_inv in bd1. rewrite eq1 in product_far.
           assert (0 <= (b - a) * unit) by (apply Rmult_le_pos; lra). nra.
-    - assert (apart : two_to 127 < b - a) by (rewrite Rabs_left1 in far; lra).
-      assert (D_far : 256 <= (b - a) * unit).
+    - assert (apart : two_to 127 < b - a) by (rewrite Rabs_left1 in far; lra). assert (D_far : 256 <= (b - a) * unit).
       { replace 256 with (two_to 127 * two_to (-119)) by (rewrite <- bpow_plus; reflexivity).
         apply Rmult_le_compat; try lra; apply bpow_ge_0. }
       right. split; [|exists (b * unit - a * unit); split; [lra|apply exact_argument]].
@@ -123,16 +119,15 @@ Section Argument.
           - apply generic_format_bpow. unfold FLT_exp. cbn. lia. }
         assert (two_to 127 * two_to (-119) <= two_to 127 * unit) by (apply Rmult_le_compat_l; [apply bpow_ge_0|easy]).
         rewrite <- bpow_plus in *. change (two_to (127 + -119)) with 256 in *. nra.
-      + destruct correct as [overflow signs].
-        assert (negative : Bsign x = true).
+      + destruct correct as [overflow signs]. assert (negative : Bsign x = true).
         { destruct (Bsign x) eqn:sx; [easy|exfalso]. symmetry in signs. apply Bool.negb_false_iff in signs.
           assert (0 <= a).
           { rewrite <- vx. destruct x as [| | |[] m e bx]; try discriminate; [cbn; lra|]. apply F2R_ge_0. easy. }
           assert (b <= 0).
           { rewrite <- vy. destruct y as [| | |[] m e bx]; try discriminate; [cbn; lra|]. apply F2R_le_0. easy. }
           pose proof (bpow_gt_0 radix2 127). lra. }
-        assert (sub x y = B754_infinity true) as ->; [|apply infinite_product].
-        apply (B2SF_inj 24 128). rewrite negative in overflow. exact overflow.
+        assert (sub x y = B754_infinity true) as ->; [|apply infinite_product]. apply (B2SF_inj 24 128).
+        rewrite negative in overflow. exact overflow.
   Qed.
 End Argument.
 

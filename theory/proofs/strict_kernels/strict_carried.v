@@ -96,8 +96,7 @@ Section Carried.
 
   Lemma carried_nothing r H J K : carried no_sum no_sum [] r H J K.
   Proof using.
-    clear few small_step. exists 0, 0, 0, 0. repeat (split; [easy|]).
-    assert (none : small_rest 0 0 (H + J) K).
+    clear few small_step. exists 0, 0, 0, 0. repeat (split; [easy|]). assert (none : small_rest 0 0 (H + J) K).
     { unfold small_rest. rewrite Rabs_R0, Rmult_0_r, Rplus_0_l. unfold rest_floor. pose proof (pos_INR K).
       pose proof (pos_INR (H + J)). pose proof half_quantum_positive. change u32 with (/ 16777216).
       apply Rmult_le_pos; [apply Rmult_le_pos; lra|lra]. }

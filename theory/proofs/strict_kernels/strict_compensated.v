@@ -40,10 +40,10 @@ Proof.
   destruct (relative_error_N_FLT'_ex radix2 (emin binary32) (prec binary32) positive_precision_32 (fun n => negb (Z.even n)) a)
     as [d [e [bd [be [_ eq]]]]].
   rewrite nearest_unit_of_32 in bd. change (round radix2 _ _ a) with (fl32 a) in eq. rewrite eq.
-  replace (a * (1 + d) + e - a) with (d * a + e) by ring. eapply Rle_trans; [apply Rabs_triang|].
-  rewrite Rabs_mult. apply Rplus_le_compat; [apply Rmult_le_compat_r; [apply Rabs_pos|easy]|].
-  eapply Rle_trans; [exact be|]. right. unfold half_quantum. cbn -[bpow].
-  change (-150)%Z with (-149 + -1)%Z. rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
+  replace (a * (1 + d) + e - a) with (d * a + e) by ring. triangle. rewrite Rabs_mult.
+  apply Rplus_le_compat; [apply Rmult_le_compat_r; [apply Rabs_pos|easy]|]. eapply Rle_trans; [exact be|]. right.
+  unfold half_quantum. cbn -[bpow]. change (-150)%Z with (-149 + -1)%Z. rewrite bpow_plus.
+  change (two_to (-1)) with (/ 2). ring.
 Qed.
 
 Record kept (s : compensated) (v e : R) (N K : nat) : Prop := {
@@ -121,11 +121,12 @@ Section Compensated.
       0 <= fl32 (v * f) <= v /\ computed_product M ((v + e) * (f + g)) (fl32 (v * f) + e') /\
       small_rest (fl32 (v * f)) e' (S N) (S K).
   Proof using few small_step N_few K_few.
-    intros held hf hg f_range g_small. destruct (kept_within N K N_few K_few s v e held) as [v_in [e_in _]]. destruct held as [hv he v_range small].
+    intros held hf hg f_range g_small. destruct (kept_within N K N_few K_few s v e held) as [v_in [e_in _]].
+    destruct held as [hv he v_range small].
     assert (g_within : Rabs g <= 1) by (change u32 with (/ 16777216) in g_small; lra).
-    assert (vf : 0 <= v * f <= v) by (split; [apply Rmult_le_pos; lra|rewrite <- (Rmult_1_r v) at 2; apply Rmult_le_compat_l; lra]).
-    pose proof (value_number _ _ hv) as v_number.
-    assert (product_range : 0 <= fl32 (v * f) <= v).
+    assert (vf : 0 <= v * f <= v)
+      by (split; [apply Rmult_le_pos; lra|rewrite <- (Rmult_1_r v) at 2; apply Rmult_le_compat_l; lra]).
+    pose proof (value_number _ _ hv) as v_number. assert (product_range : 0 <= fl32 (v * f) <= v).
     { split; [now apply fl_nonneg|]. rewrite <- (fl_number binary32 v v_number) at 2. now apply fl_monotone. }
     assert (far : forall x k, (k <= 60)%Z -> Rabs x <= two_to k -> Rabs x <= two_to 127)
       by (intros x k le bound; apply wider with k; [lia|exact bound]).
@@ -138,20 +139,16 @@ Section Compensated.
                         (fl32 (v * f + - fl32 (v * f)))).
     { apply fused_value; [easy|easy|now apply neg_value|]. now apply (far _ 48%Z). }
     set (q := fl32 (v * f + - fl32 (v * f))) in *.
-    assert (q_within : Rabs q <= two_to 48) by (apply fl_within; [lia|easy]).
-    assert (vg : Rabs (v * g) <= two_to 48).
+    assert (q_within : Rabs q <= two_to 48) by (apply fl_within; [lia|easy]). assert (vg : Rabs (v * g) <= two_to 48).
     { rewrite Rabs_mult, <- (Rmult_1_r (two_to 48)). apply Rmult_le_compat; try lra; apply Rabs_pos. }
     pose proof (twice _ _ _ vg q_within) as vgq.
     assert (hm : is_value (fused (sum_value s) (rest factor)
                    (fused (sum_value s) (value factor) (neg (mul (sum_value s) (value factor))))) (fl32 (v * g + q))).
-    { apply fused_value; [easy|easy|easy|]. now apply (far _ 49%Z). }
-    set (m := fl32 (v * g + q)) in *.
-    assert (m_within : Rabs m <= two_to 49) by (apply fl_within; [lia|easy]).
-    assert (ef : Rabs (e * f) <= two_to 49).
-    { rewrite Rabs_mult, <- (Rmult_1_r (two_to 49)). apply Rmult_le_compat; try apply Rabs_pos; [|rewrite Rabs_right; lra].
-      now apply wider with 48%Z; [lia|]. }
-    pose proof (twice _ _ _ ef m_within) as efm.
-    exists (fl32 (e * f + m)). split; [exact product|]. split.
+    { apply fused_value; [easy|easy|easy|]. now apply (far _ 49%Z). } set (m := fl32 (v * g + q)) in *.
+    assert (m_within : Rabs m <= two_to 49) by (apply fl_within; [lia|easy]). assert (ef : Rabs (e * f) <= two_to 49).
+    { rewrite Rabs_mult, <- (Rmult_1_r (two_to 49)).
+      apply Rmult_le_compat; try apply Rabs_pos; [|rewrite Rabs_right; lra]. now apply wider with 48%Z; [lia|]. }
+    pose proof (twice _ _ _ ef m_within) as efm. exists (fl32 (e * f + m)). split; [exact product|]. split.
     { unfold times_parts. cbn [sum_rest]. apply fused_value; [easy|easy|easy|]. now apply (far _ 50%Z). }
     split; [easy|].
     destruct (sum_rescaled_real A step few small_step N K N_few K_few v e f g (fl32 (v * f)) q m (fl32 (e * f + m)))
@@ -203,9 +200,8 @@ Section Two.
       0 <= x' <= (x + 128 * v) * (1 + u32).
   Proof using few small_step.
     intros N_few K_few NW_few KW_few held held_w v_range hz b_range.
-    destruct (kept_within NW KW NW_few KW_few w v e held_w) as [v_in [e_in e_small]].
-    destruct held_w as [hv he _ _]. pose proof u32_range as u0. pose proof half_quantum_range as h0.
-    assert (tiny : 0 <= two_to (-120) <= / 1000).
+    destruct (kept_within NW KW NW_few KW_few w v e held_w) as [v_in [e_in e_small]]. destruct held_w as [hv he _ _].
+    pose proof u32_range as u0. pose proof half_quantum_range as h0. assert (tiny : 0 <= two_to (-120) <= / 1000).
     { split; [apply bpow_ge_0|]. apply Rle_trans with (two_to (-10)); [apply bpow_le; lia|cbn; lra]. }
     apply Rabs_le_inv in e_small as e_range.
     assert (near : nearest_unit = / 16777217) by (unfold nearest_unit; change u32 with (/ 16777216); field).
@@ -214,7 +210,8 @@ Section Two.
     { apply near_add; [easy|easy|now apply wider with 48%Z; [lia|]|now apply wider with 48%Z; [lia|]]. }
     pose proof (fl_sum_nearest v e (value_number _ _ hv) (value_number _ _ he)) as total_close.
     rewrite (Rabs_right (v + e)) in total_close by lra. set (T := fl32 (v + e)) in *.
-    assert (T_range : 96 / 100 * v <= T <= 104 / 100 * v) by (rewrite near in total_close; apply Rabs_le_inv in total_close; lra).
+    assert (T_range : 96 / 100 * v <= T <= 104 / 100 * v)
+      by (rewrite near in total_close; apply Rabs_le_inv in total_close; lra).
     assert (bT : 0 <= b * T <= 110 * (104 / 100 * v)) by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat; lra]).
     assert (h_term : is_value (mul (neg z) (total w)) (fl32 (b * T))).
     { apply mul_value; [rewrite <- (Ropp_involutive b); now apply neg_value|easy|].
@@ -229,8 +226,7 @@ Section Two.
     destruct (deviations_raised_real A step few small_step N K N_few K_few (v + e) T b (fl32 (b * T)) x t
                 (fl32 (x + fl32 (b * T))) r t') as [p [product [sum smaller]]]; try easy; try lra.
     { rewrite t'_is. apply fl_sum_error; [now apply (value_number (sum_rest d))|easy]. }
-    exists (fl32 (x + fl32 (b * T))), t', p. repeat (split; [assumption|]).
-    split; [apply fl_nonneg; lra|].
+    exists (fl32 (x + fl32 (b * T))), t', p. repeat (split; [assumption|]). split; [apply fl_nonneg; lra|].
     pose proof (fl_sum_error x (fl32 (b * T)) (value_number _ _ hx) (value_number _ _ h_term)) as sum_close.
     rewrite (Rabs_right (x + fl32 (b * T))) in sum_close by lra. apply Rabs_le_inv in sum_close.
     change (two_to (-24)) with u32 in sum_close.

@@ -29,11 +29,9 @@ Section Item.
   Notation M := (strict_arithmetic A step).
 
   (** w D of an item, from z = -D as computed: weight_of of block_row.v. *)
-  Definition deviation_of (z : f32) : f32 :=
-    mul (exponential z) (if less zero (exponential z) then neg z else zero).
+  Definition deviation_of (z : f32) : f32 := mul (exponential z) (if less zero (exponential z) then neg z else zero).
 
-  Lemma no_weight z b :
-    is_value (exponential z) 0 -> is_value (deviation_of z) 0 /\ computed_product M (0 * b) 0.
+  Lemma no_weight z b : is_value (exponential z) 0 -> is_value (deviation_of z) 0 /\ computed_product M (0 * b) 0.
   Proof using few small_step.
     intros hw. unfold deviation_of.
     assert (less zero (exponential z) = false) as ->.
@@ -89,28 +87,26 @@ Section Deviations.
   Proof using few small_step N_few K_few s_pos b_pos v_pos p_pos small total_rounded term_rounded exact d_small rest_rounded.
     destruct (limits N K N_few K_few) as [slope [_ [floor0 [tiny _]]]]. pose proof half_quantum_positive as h0.
     assert (near : nearest_unit = / 16777217) by (unfold nearest_unit; change u32 with (/ 16777216); field).
-    rewrite near in *. change u32 with (/ 16777216) in *.
-    set (Q := b * s) in *. set (P := b * total) in *. assert (Q0 : 0 <= Q) by (now apply Rmult_le_pos).
-    assert (P_near : Rabs (P - Q) <= / 16777217 * Q).
+    rewrite near in *. change u32 with (/ 16777216) in *. set (Q := b * s) in *. set (P := b * total) in *.
+    assert (Q0 : 0 <= Q) by (now apply Rmult_le_pos). assert (P_near : Rabs (P - Q) <= / 16777217 * Q).
     { unfold P, Q. rewrite <- Rmult_minus_distr_l, Rabs_mult, (Rabs_right b) by lra.
       replace (/ 16777217 * (b * s)) with (b * (/ 16777217 * s)) by ring. now apply Rmult_le_compat_l. }
     apply Rabs_le_inv in P_near as P_range.
-    destruct (split_error (p - P) (/ 16777217 * P) half_quantum ltac:(lra) ltac:(lra) term_rounded) as [r [r_small r_rest]].
-    set (p' := P + / 2 * / 16777216 * r).
-    apply Rabs_le_inv in r_small as r_range. apply Rabs_le_inv in r_rest as rest_range.
-    exists p'. split; [|split].
+    destruct (split_error (p - P) (/ 16777217 * P) half_quantum ltac:(lra) ltac:(lra) term_rounded) as
+      [r [r_small r_rest]].
+    set (p' := P + / 2 * / 16777216 * r). apply Rabs_le_inv in r_small as r_range.
+    apply Rabs_le_inv in r_rest as rest_range. exists p'. split; [|split].
     - apply (product_within A step few small_step). rewrite (Rabs_right Q) by lra. change u32 with (/ 16777216).
-      replace (p' - Q) with ((P - Q) + / 2 * / 16777216 * r) by (unfold p'; ring).
-      apply Rabs_le. lra.
-    - apply (near_is_summed A step few small_step). change u32 with (/ 16777216).
-      unfold small_rest in small. set (a := rest_slope N) in *. set (B := rest_floor N K) in *.
+      replace (p' - Q) with ((P - Q) + / 2 * / 16777216 * r) by (unfold p'; ring). apply Rabs_le. lra.
+    - apply (near_is_summed A step few small_step). change u32 with (/ 16777216). unfold small_rest in small.
+      set (a := rest_slope N) in *. set (B := rest_floor N K) in *.
       assert (av : 0 <= a * v <= / 40 * v) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
-      pose proof (Rabs_triang e d) as ed. pose proof (Rle_abs (v + e + p')) as size. apply Rabs_le_inv in small as e_range.
-      replace (value + rest - (v + e + p')) with ((p - p') + (rest - (e + d))) by lra.
-      eapply Rle_trans; [apply Rabs_triang|].
+      pose proof (Rabs_triang e d) as ed. pose proof (Rle_abs (v + e + p')) as size.
+      apply Rabs_le_inv in small as e_range.
+      replace (value + rest - (v + e + p')) with ((p - p') + (rest - (e + d))) by lra. triangle.
       assert (moved : Rabs (p - p') <= / 16777217 * P - / 2 * / 16777216 * (/ 16777217 * P) + half_quantum).
-      { replace (p - p') with ((p - P - r) + (1 - / 2 * / 16777216) * r) by (unfold p'; ring).
-        eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right (1 - / 2 * / 16777216)) by lra. lra. }
+      { replace (p - p') with ((p - P - r) + (1 - / 2 * / 16777216) * r) by (unfold p'; ring). triangle.
+        rewrite Rabs_mult, (Rabs_right (1 - / 2 * / 16777216)) by lra. lra. }
       assert (p'_is : p' = P + / 2 * / 16777216 * r) by easy. clearbody p'. lra.
     - destruct (sums_added_real A step few small_step N K K 0 N_few K_few ltac:(lia)
                   v e p 0 value d rest rest) as [_ smaller]; try easy; try lra.
@@ -129,8 +125,7 @@ Section Deviations.
     Rabs (rest' - (rest * f + m)) <= u32 * Rabs (rest * f + m) + half_quantum ->
     exists p' q', computed_product M (b * s) p' /\ computed_sum M (v + e + p') q' /\
       computed_product M (q' * (f + g)) (value' + rest') /\ small_rest value' rest' (S (S N)) (S K).
-  Proof using few small_step N_few K_few s_pos b_pos v_pos p_pos small total_rounded term_rounded exact d_small rest_rounded
-      N_next value_pos.
+  Proof using few small_step N_few K_few s_pos b_pos v_pos p_pos small total_rounded term_rounded exact d_small rest_rounded N_next value_pos.
     intros f_range g_small v_range err_v err_q err_m err_e.
     destruct deviations_raised_real as [p' [product [sum still_small]]].
     destruct (sum_rescaled_real A step few small_step (S N) K N_next K_few value rest f g value' q m rest'

@@ -36,14 +36,13 @@ Lemma fused_far x y z a b c i j l :
   Rabs a <= two_to i -> Rabs b <= two_to j -> Rabs c <= two_to l -> (l <= i + j)%Z -> (-149 <= i + j + 1 <= 127)%Z ->
   is_value (fused x y z) (fl32 (a * b + c)) /\ Rabs (fl32 (a * b + c)) <= two_to (i + j + 1).
 Proof.
-  intros hx hy hz ba bb bc le range.
-  assert (bound : Rabs (a * b + c) <= two_to (i + j + 1)).
-  { eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult.
+  intros hx hy hz ba bb bc le range. assert (bound : Rabs (a * b + c) <= two_to (i + j + 1)).
+  { triangle. rewrite Rabs_mult.
     assert (Rabs a * Rabs b <= two_to i * two_to j) by (apply Rmult_le_compat; auto using Rabs_pos).
-    rewrite <- bpow_plus in *. pose proof (bpow_le radix2 l (i + j) le).
-    rewrite (bpow_plus _ (i + j) 1). change (two_to 1) with 2. lra. }
-  split; [|apply fl_within; [lia|easy]].
-  apply fused_value; try easy. eapply Rle_trans; [apply bound|apply bpow_le; lia].
+    rewrite <- bpow_plus in *. pose proof (bpow_le radix2 l (i + j) le). rewrite (bpow_plus _ (i + j) 1).
+    change (two_to 1) with 2. lra. }
+  split; [|apply fl_within; [lia|easy]]. apply fused_value; try easy.
+  eapply Rle_trans; [apply bound|apply bpow_le; lia].
 Qed.
 
 Lemma horner_step c c' rest r y :
@@ -56,22 +55,19 @@ Lemma horner_far r a :
   exists q, is_value (fused_horner exp_coefficients r) q /\ computed_horner binary32 (coefficients exp_f32) a q /\
     Rabs q <= two_to 40.
 Proof.
-  intros hr small.
-  assert (c0 : is_value (dyadic 0x1fffffc (-26)) 0x1.fffffcp-2) by constant.
+  intros hr small. assert (c0 : is_value (dyadic 0x1fffffc (-26)) 0x1.fffffcp-2) by constant.
   assert (c1 : is_value (dyadic 0x1555492 (-27)) 0x1.555492p-3) by constant.
   assert (c2 : is_value (dyadic 0x15558f2 (-29)) 0x1.5558f2p-5) by constant.
   assert (c3 : is_value (dyadic 0x11239e4 (-31)) 0x1.1239e4p-7) by constant.
   assert (c4 : is_value (dyadic 0x16a2432 (-34)) 0x1.6a2432p-10) by constant.
   assert (below_one : Rabs 0x1.fffffcp-2 <= two_to 0 /\ Rabs 0x1.555492p-3 <= two_to 0 /\
     Rabs 0x1.5558f2p-5 <= two_to 0 /\ Rabs 0x1.1239e4p-7 <= two_to 0 /\ Rabs 0x1.6a2432p-10 <= two_to 0).
-  { repeat split; numerals; apply Rabs_le; lra. }
-  destruct below_one as [s0 [s1 [s2 [s3 s4]]]].
+  { repeat split; numerals; apply Rabs_le; lra. } destruct below_one as [s0 [s1 [s2 [s3 s4]]]].
   destruct (fused_far _ _ _ _ _ _ 0 9 0 c4 hr c3 s4 small s3) as [v3 b3]; [lia..|].
   destruct (fused_far _ _ _ _ _ _ _ 9 0 v3 hr c2 b3 small s2) as [v2 b2]; [lia..|].
   destruct (fused_far _ _ _ _ _ _ _ 9 0 v2 hr c1 b2 small s1) as [v1 b1]; [lia..|].
-  destruct (fused_far _ _ _ _ _ _ _ 9 0 v1 hr c0 b1 small s0) as [v0 b0]; [lia..|].
-  eexists. split; [exact v0|]. split; [|exact b0].
-  cbn [coefficients exp_f32]. now repeat apply horner_step.
+  destruct (fused_far _ _ _ _ _ _ _ 9 0 v1 hr c0 b1 small s0) as [v0 b0]; [lia..|]. eexists. split; [exact v0|].
+  split; [|exact b0]. cbn [coefficients exp_f32]. now repeat apply horner_step.
 Qed.
 
 (** ** The power of two *)
@@ -88,26 +84,24 @@ Proof. vm_compute. reflexivity. Qed.
 Theorem power_is_made_of_bits x k :
   (-160 <= k <= 0)%Z -> is_value x (IZR (rounder exp_f32 + k)) -> is_value (power_by_bits x) (two_to (k + 64)).
 Proof.
-  intros range [finite value].
-  assert (known : is_value (dyadic (rounder exp_f32 + k) 0) (IZR (rounder exp_f32 + k))).
+  intros range [finite value]. assert (known : is_value (dyadic (rounder exp_f32 + k) 0) (IZR (rounder exp_f32 + k))).
   { eapply value_at; [apply dyadic_value; [left|lia]|rewrite Rmult_1_r; reflexivity].
     change (rounder exp_f32) with 12583103%Z. lia. }
   assert (same : x = dyadic (rounder exp_f32 + k) 0).
   { destruct known as [known_finite known_value].
-    assert (nonzero : IZR (rounder exp_f32 + k) <> 0) by (apply not_0_IZR; change (rounder exp_f32) with 12583103%Z; lia).
+    assert (nonzero : IZR (rounder exp_f32 + k) <> 0)
+      by (apply not_0_IZR; change (rounder exp_f32) with 12583103%Z; lia).
     apply B2R_inj; [| |now rewrite value, known_value].
     - apply is_finite_strict_B2R. now rewrite value.
     - apply is_finite_strict_B2R. now rewrite known_value. }
   pose proof (proj1 (forallb_forall power_at (seq 0 161)) every_power (Z.to_nat (- k))) as checked.
   specialize (checked ltac:(apply in_seq; lia)). unfold power_at in checked.
   replace (rounder exp_f32 - Z.of_nat (Z.to_nat (- k)))%Z with (rounder exp_f32 + k)%Z in checked by lia.
-  rewrite <- same in checked.
-  destruct (power_by_bits x) as [| | |s m e bounded]; try discriminate checked.
+  rewrite <- same in checked. destruct (power_by_bits x) as [| | |s m e bounded]; try discriminate checked.
   cbv beta iota delta [B2SF] in checked. destruct s; [discriminate|].
-  apply Bool.andb_true_iff in checked as [mantissa exponent].
-  apply Z.eqb_eq in mantissa, exponent. split; [easy|]. cbn [B2R cond_Zopp F2R Fnum Fexp].
-  unfold F2R. cbn [Fnum Fexp]. rewrite mantissa, exponent. change (IZR (2 ^ 23)) with (two_to 23).
-  rewrite <- bpow_plus. f_equal. lia.
+  apply Bool.andb_true_iff in checked as [mantissa exponent]. apply Z.eqb_eq in mantissa, exponent. split; [easy|].
+  cbn [B2R cond_Zopp F2R Fnum Fexp]. unfold F2R. cbn [Fnum Fexp]. rewrite mantissa, exponent.
+  change (IZR (2 ^ 23)) with (two_to 23). rewrite <- bpow_plus. f_equal. lia.
 Qed.
 
 (** ** One argument that counts: -110 <= z <= 0 *)
@@ -146,8 +140,7 @@ Section Argument.
 
   Lemma shifted_exact : fl32 (shifted_value - IZR (rounder exp_f32)) = shifted_value - IZR (rounder exp_f32).
   Proof using range.
-    pose proof shifted_range as bounds. apply fl_number.
-    change (rounder exp_f32) with 12583103%Z in *.
+    pose proof shifted_range as bounds. apply fl_number. change (rounder exp_f32) with 12583103%Z in *.
     assert (number binary32 shifted_value) by apply number_fl, positive_precision_32.
     assert (number binary32 12583103) by (apply (integer_number 12583103); lia).
     apply (@sterbenz radix2 (FLT_exp (-149) 24)); try typeclasses eauto; try easy. lra.
@@ -171,13 +164,12 @@ Section Argument.
         mul_add binary32 (- IZR k) (ln2_high exp_f32) a (a - IZR k * ln2_high exp_f32).
     Proof using hz range counted close.
       assert (hk : is_value (neg (sub (rounded_count z) exp_rounder)) (- IZR k)).
-      { apply neg_value. rewrite <- counted.
-        apply sub_value; [apply rounded_count_value|apply rounder_value|].
+      { apply neg_value. rewrite <- counted. apply sub_value; [apply rounded_count_value|apply rounder_value|].
         pose proof shifted_range. apply Rle_trans with (two_to 24); [|apply bpow_le; lia].
         change (two_to 24) with 16777216. apply Rabs_le. lra. }
       assert (ln2 : Rabs (ln2_high exp_f32) <= two_to 0 /\ Rabs (ln2_low exp_f32) <= two_to 0 /\ Rabs a <= two_to 9).
-      { repeat split; [numerals; apply Rabs_le; lra|numerals; apply Rabs_le; lra|].
-        change (two_to 9) with 512. apply Rabs_le. lra. }
+      { repeat split; [numerals; apply Rabs_le; lra|numerals; apply Rabs_le; lra|]. change (two_to 9) with 512.
+        apply Rabs_le. lra. }
       destruct ln2 as [high_small [low_small a_small]].
       destruct (fused_far _ _ _ _ _ _ 9 0 9 hk ln2_high_value hz k_small high_small a_small) as [high bound]; [lia..|].
       assert (exact : fl32 (- IZR k * ln2_high exp_f32 + a) = a - IZR k * ln2_high exp_f32).
@@ -197,8 +189,7 @@ Section Argument.
       destruct (reduced_error exp_f32 _ _ _ _ _ _ _ fits a range k close r low) as [moved [r_within t_within]].
       change (unit_roundoff (arithmetic_format exp_f32)) with u32 in *.
       assert (far : Rabs r <= two_to 9) by (eapply Rle_trans; [apply r_within|cbn; lra]).
-      destruct (horner_far _ _ hr far) as [q [hq [q_computed q_small]]].
-      assert (square : Rabs (r * r) <= two_to 18).
+      destruct (horner_far _ _ hr far) as [q [hq [q_computed q_small]]]. assert (square : Rabs (r * r) <= two_to 18).
       { change 18%Z with (9 + 9)%Z. rewrite bpow_plus, Rabs_mult. apply Rmult_le_compat; auto using Rabs_pos. }
       assert (hs : is_value (mul (reduced z (rounded_count z)) (reduced z (rounded_count z))) (fl32 (r * r))).
       { apply mul_value; try easy. eapply Rle_trans; [apply square|apply bpow_le; lia]. }
@@ -211,40 +202,37 @@ Section Argument.
       set (tail := fl32 (fl32 (r * r) * q + r)) in *. split; [|split; [easy|split]].
       - exists shifted_value, (a - IZR k * ln2_high exp_f32), r, q, tail. split; [now left|]. split; [now symmetry|].
         split; [now apply neg_mul_add_opposite|]. split; [now apply neg_mul_add_opposite|]. now repeat split.
-      - intros zero_count. apply t_sign. rewrite zero_count in low.
-        replace r with (fl32 a).
+      - intros zero_count. apply t_sign. rewrite zero_count in low. replace r with (fl32 a).
         + rewrite <- (fl_0 binary32). apply fl_monotone; [easy|lra].
         + destruct low as [-> | ->]; f_equal; rewrite ?Ropp_0, ?Rmult_0_l, ?fl_0; ring.
       - pose proof (truncation fits r r_within) as method.
         change (unit_roundoff (arithmetic_format exp_f32)) with u32 in method.
         set (Q := horner (coefficients exp_f32) r) in *. pose proof (exp_pos r) as positive.
-        set (P := 1 + r * (1 + r * Q)) in *.
-        assert (method' : Rabs (P - exp r) <= 65 / 1000 * u32 * exp r).
+        set (P := 1 + r * (1 + r * Q)) in *. assert (method' : Rabs (P - exp r) <= 65 / 1000 * u32 * exp r).
         { replace (P - exp r) with ((P * exp (- r) - 1) * exp r).
           - rewrite Rabs_mult, (Rabs_right (exp r)) by lra. apply Rmult_le_compat_r; lra.
           - rewrite exp_Ropp. field. lra. }
         assert (ahead : Rabs (1 + tail - P) <= 4251 / 10000 * u32).
         { replace (1 + tail - P) with (tail - (r + r * r * Q)) by (unfold P; ring). easy. }
         assert (u0 : 0 < u32 <= / 16777216) by (split; [apply bpow_gt_0|now right]).
-        pose proof (near_exponents r (exact_rest a k) _ moved ltac:(lra)) as near.
-        set (X := exp (exact_rest a k)) in *.
+        pose proof (near_exponents r (exact_rest a k) _ moved ltac:(lra)) as near. set (X := exp (exact_rest a k)) in *.
         assert (X_range : 707 / 1000 <= X <= 1415 / 1000).
-        { unfold X. assert (inside : Rabs (exact_rest a k) <= 3466 / 10000) by lra.
-          apply Rabs_le_inv in inside. split; enclose. }
+        { unfold X. assert (inside : Rabs (exact_rest a k) <= 3466 / 10000) by lra. apply Rabs_le_inv in inside.
+          split; enclose. }
         assert (uX : 0 <= u32 * X <= / 16777216 * X) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
         assert (fine : exp r * u32 <= X * u32 + / 1000000 * (u32 * X)).
         { apply Rabs_le_inv in near. assert (step : exp r - X <= / 1000000 * X) by lra.
           apply (Rmult_le_compat_r u32) in step; lra. }
         assert (distance : Rabs (1 + tail - X) <= 96 / 100 * u32 * X).
-        { replace (1 + tail - X) with ((1 + tail - P) + ((P - exp r) + (exp r - X))) by ring.
-          eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_l, Rabs_triang|].
+        { replace (1 + tail - X) with ((1 + tail - P) + ((P - exp r) + (exp r - X))) by ring. triangle.
+          eapply Rle_trans; [apply Rplus_le_compat_l, Rabs_triang|].
           assert (707 / 1000 * u32 <= X * u32) by (apply Rmult_le_compat_r; lra). lra. }
         assert (scale : exp a = X * two_to k).
-        { unfold X, exact_rest. rewrite (bpow_exp radix2). change (IZR radix2) with 2. rewrite <- exp_plus.
-          f_equal. ring. }
+        { unfold X, exact_rest. rewrite (bpow_exp radix2). change (IZR radix2) with 2. rewrite <- exp_plus. f_equal.
+          ring. }
         rewrite scale. replace ((1 + tail) * two_to k - X * two_to k) with ((1 + tail - X) * two_to k) by ring.
-        rewrite Rabs_mult, (Rabs_right (two_to k)) by (apply Rle_ge, bpow_ge_0).
-        rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [apply bpow_ge_0|easy].
+        rewrite Rabs_mult, (Rabs_right (two_to k)) by (apply Rle_ge, bpow_ge_0). rewrite <- Rmult_assoc.
+        apply Rmult_le_compat_r; [apply bpow_ge_0|easy].
     Qed.
   End Count.
 
@@ -256,9 +244,8 @@ Section Argument.
       Rabs ((1 + tail) * two_to k - exp a) <= 96 / 100 * u32 * exp a.
   Proof using hz range.
     destruct (count_is_integer exp_f32 _ _ _ _ _ _ _ fits a range shifted_value) as [k [counted close]]; [now left|].
-    destruct (evaluated_steps k counted close) as [tail [ht rest]]. exists k, tail.
-    split; [now apply k_range|]. split; [|now split].
-    eapply value_at; [apply rounded_count_value|]. rewrite plus_IZR.
+    destruct (evaluated_steps k counted close) as [tail [ht rest]]. exists k, tail. split; [now apply k_range|].
+    split; [|now split]. eapply value_at; [apply rounded_count_value|]. rewrite plus_IZR.
     pose proof shifted_exact as exact. change (fl (arithmetic_format exp_f32)) with fl32 in counted. lra.
   Qed.
 End Argument.

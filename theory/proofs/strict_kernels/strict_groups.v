@@ -126,12 +126,11 @@ Section Group.
     destruct (weight_of (maximum s) scale (is_out out 1) (item_1 g)) as [w1 d1].
     destruct (weight_of (maximum s) scale (is_out out 2) (item_2 g)) as [w2 d2].
     destruct (weight_of (maximum s) scale (is_out out 3) (item_3 g)) as [w3 d3]. cbn [weights deviations] in *.
-    pose proof lim as [few_items _]. unfold kept_group in *.
-    set (k0 := kept (is_out out 0) (item_0 g)) in *. set (k1 := kept (is_out out 1) (item_1 g)) in *.
-    set (k2 := kept (is_out out 2) (item_2 g)) in *. set (k3 := kept (is_out out 3) (item_3 g)) in *.
+    pose proof lim as [few_items _]. unfold kept_group in *. set (k0 := kept (is_out out 0) (item_0 g)) in *.
+    set (k1 := kept (is_out out 1) (item_1 g)) in *. set (k2 := kept (is_out out 2) (item_2 g)) in *.
+    set (k3 := kept (is_out out 3) (item_3 g)) in *.
     assert (short_all : short (k0 ++ k1) /\ short (k2 ++ k3) /\ short ((k0 ++ k1) ++ k2 ++ k3)).
-    { unfold short in *. rewrite !app_length in *. repeat split; lia. }
-    destruct short_all as [s01 [s23 s0123]].
+    { unfold short in *. rewrite !app_length in *. repeat split; lia. } destruct short_all as [s01 [s23 s0123]].
     pose proof (pair_added A step few small_step w0 w1 d0 d1 k0 k1 _ _ _ s01 p0 p1) as p01.
     pose proof (pair_added A step few small_step w2 w3 d2 d3 k2 k3 _ _ _ s23 p2 p3) as p23.
     pose proof (pair_added A step few small_step _ _ _ _ _ _ _ _ _ s0123 p01 p23) as p.
@@ -149,20 +148,18 @@ Section Group.
     is_value m top -> is_item g m ->
     exists k, left_out g m = Some k /\ Permutation (visible_group g) (top * unit :: kept_group (Some k) g).
   Proof.
-    intros hm item. unfold left_out.
-    assert (at_top : forall x, same x m = true -> visible x = [top * unit]).
+    intros hm item. unfold left_out. assert (at_top : forall x, same x m = true -> visible x = [top * unit]).
     { intros x equal. unfold strict_state.visible. destruct hm as [finite <-].
-      assert (fx : is_finite x = true) by (destruct x as [| [] | |]; destruct m as [| | |[]]; easy).
-      rewrite fx. apply (same_value x m (val x) (val m)) in equal; try easy. now rewrite equal. }
-    assert (itself : same m m = true) by (now apply (same_value m m top top)).
-    unfold kept_group, visible_group, kept.
+      assert (fx : is_finite x = true) by (destruct x as [| [] | |]; destruct m as [| | |[]]; easy). rewrite fx.
+      apply (same_value x m (val x) (val m)) in equal; try easy. now rewrite equal. }
+    assert (itself : same m m = true) by (now apply (same_value m m top top)). unfold kept_group, visible_group, kept.
     destruct (same (item_0 g) m) eqn:e0; [|destruct (same (item_1 g) m) eqn:e1; [|destruct (same (item_2 g) m) eqn:e2;
       [|destruct (same (item_3 g) m) eqn:e3]]].
     - exists 0%nat. split; [easy|]. cbn [is_out Nat.eqb]. rewrite (at_top _ e0). cbn [app]. apply Permutation_refl.
     - exists 1%nat. split; [easy|]. cbn [is_out Nat.eqb]. rewrite (at_top _ e1), app_nil_r.
       apply Permutation_sym, Permutation_middle.
-    - exists 2%nat. split; [easy|]. cbn [is_out Nat.eqb]. rewrite (at_top _ e2). cbn [app].
-      rewrite app_assoc. apply Permutation_sym, Permutation_middle.
+    - exists 2%nat. split; [easy|]. cbn [is_out Nat.eqb]. rewrite (at_top _ e2). cbn [app]. rewrite app_assoc.
+      apply Permutation_sym, Permutation_middle.
     - exists 3%nat. split; [easy|]. cbn [is_out Nat.eqb]. rewrite (at_top _ e3), app_nil_r, !app_assoc.
       apply Permutation_sym. rewrite <- (app_nil_r (_ ++ visible (item_2 g))) at 1. apply Permutation_middle.
     - exfalso. destruct item as [->|[->|[->| ->]]]; congruence.

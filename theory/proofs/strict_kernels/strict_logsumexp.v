@@ -52,46 +52,45 @@ Section LogSumExp.
       rounded_output u32 half_quantum z (val (strict_logsumexp theta row)).
   Proof using theta_value theta_range items few_items some in_range.
     destruct (scale_computed theta T theta_value theta_range) as [unit [t [scale_value [large [within same]]]]].
-    destruct (inverse_range T theta_range) as [T_pos _].
-    pose proof u64_range as u0. pose proof u32_range as v0.
+    destruct (inverse_range T theta_range) as [T_pos _]. pose proof u64_range as u0. pose proof u32_range as v0.
     pose proof (statistics_hold 2 step_32 ltac:(lia) step_32_range (scale_of theta) unit scale_value
-                  (unit_is_positive unit large) (strict_argument (scale_of theta) unit scale_value large) row items few_items) as held.
+      (unit_is_positive unit large) (strict_argument (scale_of theta) unit scale_value large) row items few_items) as held.
     change (visible_row unit row) with (row_of unit row) in held. set (G := rounds_of (length row)) in *.
-    pose proof (rounds_few row few_items) as rounds_range. fold G in rounds_range.
-    assert (row_some : row_of unit row <> []).
-    { destruct some as [x [inx finite]]. pose proof (visible_in unit row x inx finite) as inl. intros nothing. now rewrite nothing in inl. }
-    pose proof (visible_length unit row) as visible_few.
-    set (all := statistics (scale_of theta) row) in *.
+    pose proof (rounds_few row few_items) as rounds_range. fold G in rounds_range. assert (row_some : row_of unit row <> []).
+    { destruct some as [x [inx finite]]. pose proof (visible_in unit row x inx finite) as inl. intros nothing.
+      now rewrite nothing in inl. }
+    pose proof (visible_length unit row) as visible_few. set (all := statistics (scale_of theta) row) in *.
     destruct (held_sums 2 2 step_32 t ltac:(lia) ltac:(lia) step_32_range within unit all (row_of unit row) _ _ held row_some
                 ltac:(lia) ltac:(lia)) as [m [v [e [y [d0 [hm [hv [he [_ [_ [v_range [e_small [_ [_ [inm sums]]]]]]]]]]]]]]].
     destruct (logarithm_of_held_sum all v e hv he v_range e_small) as [s [l [hl [s_range [l_close [s_close s_exact]]]]]].
     destruct (sums s s_close s_exact) as [j [hj at_height]]. set (h := granted_height (length row) (length (row_of unit row))).
     pose proof (at_height h (height_is_granted (length row) _ row_some)) as moments.
-    assert (same_length : length (row_of unit row) = length logits) by (rewrite <- same, <- scaled_logits; symmetry; apply map_length).
+    assert (same_length : length (row_of unit row) = length logits)
+      by (rewrite <- same, <- scaled_logits; symmetry; apply map_length).
     assert (h_low : (h <= G + 8)%nat) by (unfold h, granted_height; fold G; lia).
     pose proof (sum_of_moments _ _ _ _ _ _ _ _ moments) as sum. change (strict_arithmetic (2 + 2) step_32) with M in sum.
-    rewrite scaled_logits, same in sum.
-    assert (top : exp t * (m * unit) = m / T) by (unfold Rdiv; rewrite <- same; ring). rewrite top in sum.
-    destruct (scaled_maximum theta T theta_value theta_range _ m hm) as [a [c [ha [hc [a_close c_small]]]]].
-    set (q := quotient_64 (widened (maximum all)) theta) in *. set (x := m / T) in *.
-    assert (x_range : Rabs x <= two_to 125).
+    rewrite scaled_logits, same in sum. assert (top : exp t * (m * unit) = m / T) by (unfold Rdiv; rewrite <- same; ring).
+    rewrite top in sum. destruct (scaled_maximum theta T theta_value theta_range _ m hm) as [a [c [ha [hc [a_close c_small]]]]].
+    set (q := quotient_64 (widened (maximum all)) theta) in *. set (x := m / T) in *. assert (x_range : Rabs x <= two_to 125).
     { apply in_flat_map in inm as [x0 [inx inv]]. unfold visible in inv. destruct (is_finite x0) eqn:finite; [|easy].
       destruct inv as [eq|[]]. assert (m = val x0) as same_m.
-      { symmetry. apply Rmult_eq_reg_r with unit; [exact eq|]. pose proof (unit_is_positive unit large). lra. }
-      unfold x. rewrite same_m. now apply in_range. }
+      { symmetry. apply Rmult_eq_reg_r with unit; [exact eq|]. pose proof (unit_is_positive unit large). lra. } unfold x.
+      rewrite same_m. now apply in_range. }
     assert (ln_s : 0 <= ln s <= 16777216).
     { split; [rewrite <- ln_1; apply ln_le; lra|]. pose proof (ln_below_tangent s ltac:(lra)). lra. }
     assert (uln : 0 <= u64 * ln s <= / 9000000000000000 * ln s) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
     assert (l_size : Rabs l <= 1001 / 1000 * ln s).
-    { replace l with ((l - ln s) + ln s) by ring. eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right (ln s)); lra. }
-    pose proof (Rabs_pos x) as xpos.
-    assert (ux : 0 <= u64 * Rabs x <= / 9000000000000000 * Rabs x) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
+    { replace l with ((l - ln s) + ln s) by ring. triangle. rewrite (Rabs_right (ln s)); lra. } pose proof (Rabs_pos x) as xpos.
+    assert (ux : 0 <= u64 * Rabs x <= / 9000000000000000 * Rabs x)
+      by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
     assert (room : 1000 * 16777216 <= two_to 125 /\ 4 * two_to 125 = two_to 127).
-    { split; [apply Rle_trans with (two_to 40); [cbn; lra|apply bpow_le; lia]|]. change 127%Z with (2 + 125)%Z. rewrite bpow_plus. reflexivity. }
+    { split; [apply Rle_trans with (two_to 40); [cbn; lra|apply bpow_le; lia]|]. change 127%Z with (2 + 125)%Z.
+      rewrite bpow_plus. reflexivity. }
     assert (wide : forall w, Rabs w <= two_to 127 -> Rabs w <= two_to 1000)
       by (intros; eapply Rle_trans; [eassumption|apply bpow_le; lia]).
-    assert (hi : is_double (add_64 (logarithm_of_sum all) (quotient_64 (fused_64 (neg_64 q) theta (widened (maximum all))) theta)) (fl64 (l + c))).
-    { apply add_double; [easy|easy|]. apply wide. eapply Rle_trans; [apply Rabs_triang|]. lra. }
+    assert (hi : is_double
+      (add_64 (logarithm_of_sum all) (quotient_64 (fused_64 (neg_64 q) theta (widened (maximum all))) theta)) (fl64 (l + c))).
+    { apply add_double; [easy|easy|]. apply wide. triangle. lra. }
     pose proof (double_sum_error l c (double_number _ _ hl) (double_number _ _ hc)) as i_close. set (i := fl64 (l + c)) in *.
     assert (i_split : Rabs (i - (l + c)) <= u64 * Rabs l + u64 * Rabs c).
     { eapply Rle_trans; [exact i_close|]. rewrite <- Rmult_plus_distr_l. apply Rmult_le_compat_l; [lra|apply Rabs_triang]. }
@@ -99,55 +98,51 @@ Section LogSumExp.
                 ltac:(apply Rmult_le_pos; [lra|apply Rabs_pos]) i_split) as [d [d_small rest_small]].
     assert (u64 * Rabs l <= u64 * (1001 / 1000 * ln s)) by (apply Rmult_le_compat_l; lra).
     assert (u64 * Rabs c <= / 9000000000000000 * (11 / 10 * u64 * Rabs x)) by (apply Rmult_le_compat; try lra; apply Rabs_pos).
-    set (d' := i - (l + c) - d) in *.
-    assert (i_size : Rabs i <= 2 * ln s + / 1000 * Rabs x).
-    { replace i with ((i - (l + c)) + (l + c)) by ring. eapply Rle_trans; [apply Rabs_triang|]. pose proof (Rabs_triang l c). lra. }
-    assert (a_size : Rabs a <= 1001 / 1000 * Rabs x).
-    { replace a with ((a - x) + x) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra. }
-    assert (hz : is_double (add_64 q (add_64 (logarithm_of_sum all) (quotient_64 (fused_64 (neg_64 q) theta (widened (maximum all))) theta))) (fl64 (a + i))).
-    { apply add_double; [easy|easy|]. apply wide. eapply Rle_trans; [apply Rabs_triang|]. lra. }
+    set (d' := i - (l + c) - d) in *. assert (i_size : Rabs i <= 2 * ln s + / 1000 * Rabs x).
+    { replace i with ((i - (l + c)) + (l + c)) by ring. triangle. pose proof (Rabs_triang l c). lra. }
+    assert (a_size : Rabs a <= 1001 / 1000 * Rabs x). { replace a with ((a - x) + x) by ring. triangle. lra. }
+    assert (hz : is_double
+      (add_64 q (add_64 (logarithm_of_sum all) (quotient_64 (fused_64 (neg_64 q) theta (widened (maximum all))) theta)))
+      (fl64 (a + i))).
+    { apply add_double; [easy|easy|]. apply wide. triangle. lra. }
     pose proof (double_sum_error a i (double_number _ _ ha) (double_number _ _ hi)) as z_close.
     pose proof (Rabs_triang a i) as ai.
-    destruct (nearest_sum binary64 positive_precision_64 (fun n => negb (Z.even n)) a i (double_number _ _ ha) (double_number _ _ hi))
-      as [dz [bdz eqz]]. change (nearest binary64 _ (a + i)) with (fl64 (a + i)) in eqz. change (unit_roundoff binary64) with u64 in bdz.
-    set (z := fl64 (a + i)) in *.
-    assert (z_range : Rabs z <= two_to 127).
-    { replace z with ((z - (a + i)) + (a + i)) by ring. eapply Rle_trans; [apply Rabs_triang|].
+    destruct (nearest_sum binary64 positive_precision_64 (fun n => negb (Z.even n)) a i (double_number _ _ ha)
+      (double_number _ _ hi)) as [dz [bdz eqz]].
+    change (nearest binary64 _ (a + i)) with (fl64 (a + i)) in eqz. change (unit_roundoff binary64) with u64 in bdz.
+    set (z := fl64 (a + i)) in *. assert (z_range : Rabs z <= two_to 127).
+    { replace z with ((z - (a + i)) + (a + i)) by ring. triangle.
       assert (u64 * Rabs (a + i) <= 1 * Rabs (a + i)) by (apply Rmult_le_compat_r; [apply Rabs_pos|lra]). lra. }
     pose proof (narrowed_value _ z hz z_range) as [result_finite result_value].
-    assert (result : strict_logsumexp theta row =
-      narrowed (add_64 q (add_64 (logarithm_of_sum all) (quotient_64 (fused_64 (neg_64 q) theta (widened (maximum all))) theta)))).
+    assert (result : strict_logsumexp theta row
+      = narrowed (add_64 q
+      (add_64 (logarithm_of_sum all) (quotient_64 (fused_64 (neg_64 q) theta (widened (maximum all))) theta)))).
     { unfold strict_logsumexp. fold all. cbv zeta. fold q. rewrite (proj1 ha). cbn [negb].
       assert (defined all = true) as ->; [|easy]. destruct hm as [finite _]. unfold defined. now destruct (maximum all). }
     exists x, h, j, s, (a + c + d'), (l + d), z. split; [exact sum|].
     split; [apply (lost_less_than_sum 4 (le_n 4) x logits h j (row_maximum _ _ _ _ _ _ _ sum))|].
-    { pose proof (visible_length (/ T) row). lia. }
-    { lia. }
-    { lia. }
-    split; [unfold h; now rewrite same_length|]. split; [unfold most_rescalings; fold G; rewrite <- same_length; exact hj|]. split; [|split; [|split; [|split]]].
+    { pose proof (visible_length (/ T) row). lia. } { lia. } { lia. } split; [unfold h; now rewrite same_length|].
+    split; [unfold most_rescalings; fold G; rewrite <- same_length; exact hj|]. split; [|split; [|split; [|split]]].
     - unfold computed_maximum. change (product_floor M) with (32 * half_quantum). pose proof half_quantum_positive as h0.
       assert (0 <= argument_floor M 0 j).
       { unfold argument_floor. change (argument_step M) with half_quantum. pose proof (pos_INR j).
         rewrite Rmult_0_r, Rplus_0_r. apply Rmult_le_pos; lra. }
-      replace (a + c + d' - x) with ((a - x) + (c + d')) by ring. eapply Rle_trans; [apply Rabs_triang|].
-      pose proof (Rabs_triang c d'). lra.
+      replace (a + c + d' - x) with ((a - x) + (c + d')) by ring. triangle. pose proof (Rabs_triang c d'). lra.
     - unfold computed_log. change (log_error M) with (4 * u32). change (product_floor M) with (32 * half_quantum).
       pose proof half_quantum_positive as h0. rewrite (Rabs_right (ln s)) by lra.
-      replace (l + d - ln s) with ((l - ln s) + d) by ring. eapply Rle_trans; [apply Rabs_triang|].
-      assert (u64 * ln s <= / 1000 * u32 * ln s).
+      replace (l + d - ln s) with ((l - ln s) + d) by ring. triangle. assert (u64 * ln s <= / 1000 * u32 * ln s).
       { apply Rmult_le_compat_r; [lra|]. change u64 with (/ 9007199254740992). change u32 with (/ 16777216). lra. }
       assert (0 <= u32 * ln s) by (apply Rmult_le_pos; lra). lra.
-    - exists dz, 0. change (roundoff M) with u32. change (sum_floor M) with (32 * half_quantum). pose proof half_quantum_positive.
-      rewrite Rabs_R0. split; [|split; [lra|]].
+    - exists dz, 0. change (roundoff M) with u32. change (sum_floor M) with (32 * half_quantum).
+      pose proof half_quantum_positive. rewrite Rabs_R0. split; [|split; [lra|]].
       + eapply Rle_trans; [exact bdz|]. apply bpow_le. lia.
       + replace (a + c + d' + (l + d)) with (a + i) by (unfold d'; ring). rewrite eqz. ring.
     - rewrite result. exact result_finite.
     - rewrite result, result_value.
       destruct (nearest_any binary32 positive_precision_32 (fun n => negb (Z.even n)) z) as [d2 [e2 [bd2 [be2 [_ eq2]]]]].
-      change (nearest binary32 _ z) with (fl32 z) in eq2. change (unit_roundoff binary32) with u32 in bd2.
-      exists d2, e2. split; [exact bd2|]. split; [|exact eq2]. eapply Rle_trans; [exact be2|]. right.
-      unfold smallest_subnormal, half_quantum. cbn -[bpow]. change (-150)%Z with (-149 + -1)%Z.
-      rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
+      change (nearest binary32 _ z) with (fl32 z) in eq2. change (unit_roundoff binary32) with u32 in bd2. exists d2, e2.
+      split; [exact bd2|]. split; [|exact eq2]. eapply Rle_trans; [exact be2|]. right. unfold smallest_subnormal, half_quantum.
+      cbn -[bpow]. change (-150)%Z with (-149 + -1)%Z. rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
   Qed.
 
   Theorem strict_logsumexp_b5 :
@@ -171,17 +166,14 @@ Example short_row_has_a_logsumexp :
   (forall x, In x short_row -> is_finite x = true -> Rabs (val x / 1) <= two_to 125) /\
   word_of_f32 (strict_logsumexp (dyadic_64 1 0) short_row) = 0x3ea063d6%Z.
 Proof.
-  destruct short_row_is_admissible as [_ [_ [items [few visible_one]]]].
-  split; [apply integer_double; lia|]. split.
-  { split; [apply (bpow_le radix2 (-126) 0); lia|apply (bpow_le radix2 0 119); lia]. }
-  split; [exact items|]. split; [exact few|]. split; [exact visible_one|]. split; [|vm_compute; reflexivity].
+  destruct short_row_is_admissible as [_ [_ [items [few visible_one]]]]. split; [apply integer_double; lia|]. split.
+  { split; [apply (bpow_le radix2 (-126) 0); lia|apply (bpow_le radix2 0 119); lia]. } split; [exact items|].
+  split; [exact few|]. split; [exact visible_one|]. split; [|vm_compute; reflexivity].
   assert (low : is_value (dyadic (-2) 0) (-2)) by (eapply value_at; [apply dyadic_value; lia|cbn; lra]).
-  assert (high : is_value (dyadic 2 0) 2) by (eapply value_at; [apply dyadic_value; lia|cbn; lra]).
-  intros x inx finite.
+  assert (high : is_value (dyadic 2 0) 2) by (eapply value_at; [apply dyadic_value; lia|cbn; lra]). intros x inx finite.
   assert (between : less (dyadic (-2) 0) x = true /\ less x (dyadic 2 0) = true).
   { destruct inx as [<-|[<-|[<-|[]]]]; [vm_compute; now split|vm_compute; now split|discriminate finite]. }
-  destruct between as [above below].
-  apply (less_value _ _ _ _ low (conj finite eq_refl)) in above. apply (less_value _ _ _ _ (conj finite eq_refl) high) in below.
-  unfold Rdiv. rewrite Rinv_1, Rmult_1_r. apply Rle_trans with (two_to 1); [|apply bpow_le; lia].
-  change (two_to 1) with 2. apply Rabs_le. lra.
+  destruct between as [above below]. apply (less_value _ _ _ _ low (conj finite eq_refl)) in above.
+  apply (less_value _ _ _ _ (conj finite eq_refl) high) in below. unfold Rdiv. rewrite Rinv_1, Rmult_1_r.
+  apply Rle_trans with (two_to 1); [|apply bpow_le; lia]. change (two_to 1) with 2. apply Rabs_le. lra.
 Qed.

@@ -166,18 +166,17 @@ Section Row.
     induction levels as [|levels IH]; intros states lists H J lim within room few_lists held.
     - exists lists. rewrite Nat.mul_0_r, !Nat.add_0_r. cbn in few_lists. now repeat split.
     - destruct (concat_joined lists) as [same halved]. cbn [tree_merged].
-      destruct (IH (pairs_merged scale states) (pairs_joined lists) (S (S H)) (S J)) as [lists' [result [same' [one some]]]]; try easy.
+      destruct (IH (pairs_merged scale states) (pairs_joined lists) (S (S H)) (S J)) as
+        [lists' [result [same' [one some]]]]; try easy.
       + now rewrite same.
       + lia.
       + rewrite halved. rewrite Nat.pow_succ_r' in few_lists.
         assert (bound : (2 * Nat.div2 (S (length lists)) <= S (length lists))%nat).
-        { pose proof (Nat.div2_odd (S (length lists))). destruct (Nat.odd (S (length lists))); cbn in *; lia. }
-        lia.
+        { pose proof (Nat.div2_odd (S (length lists))). destruct (Nat.odd (S (length lists))); cbn in *; lia. } lia.
       + apply pairs_hold with total G; try easy. lia.
       + exists lists'. replace (H + 2 * S levels)%nat with (S (S H) + 2 * levels)%nat by lia.
-        replace (J + S levels)%nat with (S J + levels)%nat by lia. rewrite same', same.
-        repeat split; try easy. intros nonempty. apply some. rewrite halved.
-        destruct lists as [|first [|second others]]; cbn in *; lia.
+        replace (J + S levels)%nat with (S J + levels)%nat by lia. rewrite same', same. repeat split; try easy.
+        intros nonempty. apply some. rewrite halved. destruct lists as [|first [|second others]]; cbn in *; lia.
   Qed.
 
   (** ** The row *)

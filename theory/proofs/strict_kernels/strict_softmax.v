@@ -86,9 +86,7 @@ Section Softmax.
   Qed.
 
   Lemma visible_in x : In x row -> is_finite x = true -> In (val x * unit) logits.
-  Proof.
-    intros inx finite. apply in_flat_map. exists x. split; [easy|]. unfold visible. rewrite finite. now left.
-  Qed.
+  Proof. intros inx finite. apply in_flat_map. exists x. split; [easy|]. unfold visible. rewrite finite. now left. Qed.
 
   Let unit_pos : 0 < unit := unit_is_positive unit large.
 
@@ -189,26 +187,27 @@ Section Softmax.
   Proof using.
     intros arg exps hv v_range hs s_range hD. pose proof half_quantum_range as h0. pose proof u32_range as u0.
     assert (inverse : / 8388608 <= 1 / s <= 2).
-    { unfold Rdiv. rewrite Rmult_1_l. split; [apply Rinv_le_contravar; lra|].
-      replace 2 with (/ / 2) by lra. apply Rinv_le_contravar; lra. }
+    { unfold Rdiv. rewrite Rmult_1_l. split; [apply Rinv_le_contravar; lra|]. replace 2 with (/ / 2) by lra.
+      apply Rinv_le_contravar; lra. }
     assert (hi : is_value (softmax_factor (statistics scale row)) (fl32 (1 / s))).
     { apply quotient_value; [apply one_value|easy|lra|]. rewrite Rabs_right by lra.
       apply Rle_trans with (two_to 1); [cbn; lra|apply bpow_le; lia]. }
     pose proof (fl_error (1 / s)) as i_err. rewrite (Rabs_right (1 / s)) in i_err by lra. set (i := fl32 (1 / s)) in *.
     assert (i_range : 0 <= i <= 3) by (apply Rabs_le_inv in i_err; split; [unfold i; apply fl_nonneg; lra|]; nra).
-    assert (p64 : 0 < two_to 64) by apply bpow_gt_0. assert (down : 0 < two_to (-64) <= 1) by (split; [apply bpow_gt_0|apply (bpow_le radix2 (-64) 0); lia]).
-    assert (back : two_to 64 * two_to (-64) = 1) by (rewrite <- bpow_plus; reflexivity).
-    assert (vi : 0 <= v * i <= 8) by nra.
+    assert (p64 : 0 < two_to 64) by apply bpow_gt_0.
+    assert (down : 0 < two_to (-64) <= 1) by (split; [apply bpow_gt_0|apply (bpow_le radix2 (-64) 0); lia]).
+    assert (back : two_to 64 * two_to (-64) = 1) by (rewrite <- bpow_plus; reflexivity). assert (vi : 0 <= v * i <= 8) by nra.
     assert (X_size : Rabs (v * two_to 64 * i) <= two_to 67).
     { replace (v * two_to 64 * i) with (v * i * two_to 64) by ring. rewrite Rabs_right by (apply Rle_ge, Rmult_le_pos; lra).
       change 67%Z with (3 + 64)%Z. rewrite bpow_plus. apply Rmult_le_compat_r; [lra|]. cbn. lra. }
     pose proof (mul_value _ _ _ _ hv hi ltac:(now apply wider with 67%Z; [lia|])) as hX.
     pose proof (fl_error (v * two_to 64 * i)) as X_err. set (X := fl32 (v * two_to 64 * i)) in *.
     assert (X_within : Rabs X <= two_to 67) by (apply fl_within; [lia|easy]).
-    assert (hp : is_value (mul (mul (scaled_exponential z) (softmax_factor (statistics scale row))) exp_unscale) (fl32 (X * two_to (-64)))).
+    assert (hp : is_value (mul (mul (scaled_exponential z) (softmax_factor (statistics scale row))) exp_unscale)
+      (fl32 (X * two_to (-64)))).
     { apply mul_value; [exact hX|apply unscale_value|]. rewrite Rabs_mult, (Rabs_right (two_to (-64))) by lra.
-      apply Rle_trans with (two_to 67 * 1); [apply Rmult_le_compat; try lra; apply Rabs_pos|].
-      rewrite Rmult_1_r. apply bpow_le. lia. }
+      apply Rle_trans with (two_to 67 * 1); [apply Rmult_le_compat; try lra; apply Rabs_pos|]. rewrite Rmult_1_r.
+      apply bpow_le. lia. }
     pose proof (unscaled_error X (value_number _ _ hX)) as last. exists (fl32 (X * two_to (-64))). split; [exact hp|]. split.
     - intros ->. unfold X. now rewrite !Rmult_0_l, fl_0, Rmult_0_l, fl_0.
     - intros j. exists v. split; [now apply numerator_direct with b|]. apply ratio_reciprocal with i.
@@ -216,15 +215,16 @@ Section Softmax.
       + apply (product_within 2 step_32 ltac:(lia) step_32_range).
         replace (fl32 (X * two_to (-64)) - v * i) with
           ((fl32 (X * two_to (-64)) - X * two_to (-64)) + (X - v * two_to 64 * i) * two_to (-64)).
-        * eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_mult (X - _)), (Rabs_right (two_to (-64))) by lra.
+        * triangle. rewrite (Rabs_mult (X - _)), (Rabs_right (two_to (-64))) by lra.
           apply (Rmult_le_compat_r (two_to (-64))) in X_err; [|lra].
           assert (same : Rabs (v * two_to 64 * i) * two_to (-64) = Rabs (v * i)).
           { replace (v * two_to 64 * i) with (v * i * two_to 64) by ring.
             rewrite Rabs_mult, (Rabs_right (two_to 64)), Rmult_assoc, back by lra. ring. }
-          assert (u32 * Rabs (v * two_to 64 * i) * two_to (-64) = u32 * Rabs (v * i)) by (rewrite Rmult_assoc; now rewrite same).
+          assert (u32 * Rabs (v * two_to 64 * i) * two_to (-64) = u32 * Rabs (v * i))
+            by (rewrite Rmult_assoc; now rewrite same).
           assert (half_quantum * two_to (-64) <= half_quantum * 1) by (apply Rmult_le_compat_l; lra). lra.
-        * rewrite Rmult_minus_distr_r. replace (v * two_to 64 * i * two_to (-64)) with (v * i * (two_to 64 * two_to (-64))) by ring.
-          rewrite back. ring.
+        * rewrite Rmult_minus_distr_r.
+          replace (v * two_to 64 * i * two_to (-64)) with (v * i * (two_to 64 * two_to (-64))) by ring. rewrite back. ring.
   Qed.
 
   (** Every result: of a visible item a computed coefficient, of a masked one 0. *)

@@ -72,15 +72,13 @@ Proof. intros nan. unfold defined. now rewrite nan. Qed.
 
 Lemma group_keeps_undefined scale s g : undefined s \/ undefined_group g -> undefined (add_group scale s g).
 Proof.
-  intros either. unfold add_group.
-  assert (negb (defined s) || negb (all_defined g) = true) as ->; [|reflexivity].
+  intros either. unfold add_group. assert (negb (defined s) || negb (all_defined g) = true) as ->; [|reflexivity].
   destruct either as [nan|bad]; [now rewrite undefined_not_defined|rewrite bad; apply orb_true_r].
 Qed.
 
 Lemma merge_keeps_undefined scale s t : undefined s \/ undefined t -> undefined (merged scale s t).
 Proof.
-  intros either. unfold merged.
-  assert (negb (defined s) || negb (defined t) = true) as ->; [|reflexivity].
+  intros either. unfold merged. assert (negb (defined s) || negb (defined t) = true) as ->; [|reflexivity].
   destruct either as [nan|nan]; rewrite (undefined_not_defined _ nan); [reflexivity|apply orb_true_r].
 Qed.
 
@@ -98,17 +96,15 @@ Proof.
       Exists undefined_group (g :: groups) ->
       let (had'', waiting'') := fold_left (dealt scale) groups (add_group scale s g :: had', others) in
       Exists undefined (rev had'' ++ waiting'') /\ length (rev had'' ++ waiting'') = threads).
-    { intros s others had' count' some'. apply IH; [cbn [length]; lia|].
-      destruct some' as [some'|[some'|some']].
+    { intros s others had' count' some'. apply IH; [cbn [length]; lia|]. destruct some' as [some'|[some'|some']].
       - left. now apply Exists_cons_tl.
       - inversion some'; subst; [left; apply Exists_cons_hd, group_keeps_undefined; now left|right; now left].
       - inversion some'; subst; [left; apply Exists_cons_hd, group_keeps_undefined; now right|right; now right]. }
     destruct waiting as [|s others]; cbn [dealt].
     + pose proof (rev_length had) as size. destruct (rev had) as [|s others] eqn:turned.
-      { cbn in size, count. unfold threads in count. lia. }
-      cbn [length] in size, count. apply next; [cbn [length]; lia|].
-      destruct some as [some|[some|some]]; [|inversion some|right; now right].
-      right. left. rewrite <- turned. now apply Exists_rev.
+      { cbn in size, count. unfold threads in count. lia. } cbn [length] in size, count.
+      apply next; [cbn [length]; lia|]. destruct some as [some|[some|some]]; [|inversion some|right; now right]. right.
+      left. rewrite <- turned. now apply Exists_rev.
     + apply next; [cbn [length] in count; lia|easy].
 Qed.
 
@@ -164,8 +160,7 @@ Theorem undefined_row scale theta row :
   strict_softmax scale row = map (fun _ => B754_nan) row /\ strict_logsumexp theta row = B754_nan /\
   strict_entropy scale row = B754_nan.
 Proof.
-  intros some.
-  assert (nan : forall any, undefined (statistics any row)).
+  intros some. assert (nan : forall any, undefined (statistics any row)).
   { intros any. unfold statistics.
     pose proof (dealt_undefined any (groups_of row) [] (repeat no_items threads) ltac:(now rewrite repeat_length)
                   (or_intror (or_intror (groups_undefined row some)))) as held.
@@ -173,8 +168,8 @@ Proof.
     destruct held as [some_state size]. destruct (tree_undefined any 7 _ some_state) as [result one].
     rewrite size in one. destruct (tree_merged any 7 (rev had ++ waiting)) as [|s [|t others]]; try discriminate one.
     cbn [hd]. inversion result as [? ? nan|? ? none]; subst; [easy|inversion none]. }
-  unfold strict_softmax, strict_logsumexp, strict_entropy.
-  rewrite !(undefined_not_defined _ (nan _)). unfold undefined in nan. rewrite nan. now split.
+  unfold strict_softmax, strict_logsumexp, strict_entropy. rewrite !(undefined_not_defined _ (nan _)).
+  unfold undefined in nan. rewrite nan. now split.
 Qed.
 
 Example a_row_with_nan : Exists undefined_item [zero; B754_nan].

@@ -39,14 +39,13 @@ Section State.
   Proof using few small_step.
     intros hh hj hk some le arg exps tree. exists 0, 0, 0, 0. repeat (split; [easy|]).
     assert (nothing : small_rest 0 0 (H + S J) (S K)).
-    { unfold small_rest. rewrite Rabs_R0, Rmult_0_r, Rplus_0_l. unfold rest_floor.
-      pose proof (pos_INR (S K)). pose proof (pos_INR (H + S J)). pose proof half_quantum_positive.
-      change u32 with (/ 16777216). apply Rmult_le_pos; [apply Rmult_le_pos; lra|lra]. }
+    { unfold small_rest. rewrite Rabs_R0, Rmult_0_r, Rplus_0_l. unfold rest_floor. pose proof (pos_INR (S K)).
+      pose proof (pos_INR (H + S J)). pose proof half_quantum_positive. change u32 with (/ 16777216).
+      apply Rmult_le_pos; [apply Rmult_le_pos; lra|lra]. }
     assert (exact : forall z, Rabs (z - z) <= u32 * Rabs z + 32 * half_quantum).
     { intros z. rewrite Rminus_diag_eq, Rabs_R0 by easy. pose proof half_quantum_positive. pose proof u32_range.
       assert (0 <= u32 * Rabs z) by (apply Rmult_le_pos; [lra|apply Rabs_pos]). lra. }
-    pose proof (pos_INR (length l)) as n.
-    constructor; try easy.
+    pose proof (pos_INR (length l)) as n. constructor; try easy.
     - unfold counted_items. lra.
     - unfold most_moment, counted_items. pose proof (pos_INR (H + S J)). split; [lra|]. repeat apply Rmult_le_pos; lra.
     - right. exists h, (S j), (S k). split; [easy|]. repeat (split; [lia|]). rewrite Rplus_0_r.
@@ -141,9 +140,7 @@ Section State.
   Qed.
 
   Lemma finite_not_empty s m : is_value (maximum s) m -> empty s = false /\ defined s = true.
-  Proof.
-    intros [finite _]. unfold empty, defined. destruct (maximum s); try discriminate; split; reflexivity.
-  Qed.
+  Proof. intros [finite _]. unfold empty, defined. destruct (maximum s); try discriminate; split; reflexivity. Qed.
 
   Lemma ordered x y : x * unit <= y * unit -> x <= y.
   Proof using unit_positive. intros le. now apply Rmult_le_reg_r with unit. Qed.
@@ -273,8 +270,7 @@ Section Held.
     (within : Rabs t <= INR B * log_unit u32) (unit : R).
   Notation M := (strict_arithmetic (A + B) step).
 
-  Lemma floor_small N K :
-    (Z.of_nat N <= 2 ^ 15)%Z -> (Z.of_nat K <= 2 ^ 22)%Z -> 0 <= rest_floor N K <= two_to (-120).
+  Lemma floor_small N K : (Z.of_nat N <= 2 ^ 15)%Z -> (Z.of_nat K <= 2 ^ 22)%Z -> 0 <= rest_floor N K <= two_to (-120).
   Proof.
     intros few_steps few_scalings. destruct (limits N K few_steps few_scalings) as [_ [_ [floor0 [tiny _]]]].
     split; [exact floor0|]. assert (back : two_to 24 * u32 = 1) by (rewrite <- bpow_plus; reflexivity).

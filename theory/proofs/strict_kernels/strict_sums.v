@@ -99,14 +99,13 @@ Proof.
   intros few less. apply IZR_le in few, less. rewrite <- INR_IZR_INZ in few, less.
   assert (N_range : 0 <= INR N <= 32768) by (split; [apply pos_INR|eapply Rle_trans; [apply few|now right]]).
   assert (K_range : 0 <= INR K <= 4194304) by (split; [apply pos_INR|eapply Rle_trans; [apply less|now right]]).
-  pose proof half_quantum_positive as h0. unfold rest_slope, rest_floor. rewrite !S_INR.
-  change u32 with (/ 16777216). set (n := INR N) in *. set (k := INR K) in *. set (h := half_quantum) in *.
+  pose proof half_quantum_positive as h0. unfold rest_slope, rest_floor. rewrite !S_INR. change u32 with (/ 16777216).
+  set (n := INR N) in *. set (k := INR K) in *. set (h := half_quantum) in *.
   assert (kh : 0 <= k * h) by (apply Rmult_le_pos; lra).
   assert (kh4 : k * h <= 4194304 * h) by (apply Rmult_le_compat_r; lra).
   assert (nkh : 0 <= n * (k * h)) by (apply Rmult_le_pos; lra).
   assert (nkh' : n * (k * h) <= 32768 * (k * h)) by (apply Rmult_le_compat_r; lra).
-  assert (nh : 0 <= n * h) by (apply Rmult_le_pos; lra).
-  repeat split; try lra.
+  assert (nh : 0 <= n * h) by (apply Rmult_le_pos; lra). repeat split; try lra.
 Qed.
 
 Lemma rest_grows N N' K K' :
@@ -194,10 +193,9 @@ Section Sums.
   Proof using good N_few K_few both.
     intros p1 p2 s1 s2 exact small_d first second. unfold small_rest in *.
     destruct (limits N K N_few K_few) as [slope [next [floor0 [tiny [grows _]]]]].
-    destruct floor_of_both as [parts [floor1 floor2]].
-    pose proof half_quantum_positive as h0. rewrite next. set (a := rest_slope N) in *. set (h := half_quantum) in *.
-    set (B := rest_floor N K) in *. set (B1 := rest_floor N K1) in *. set (B2 := rest_floor N K2) in *.
-    change u32 with (/ 16777216) in *.
+    destruct floor_of_both as [parts [floor1 floor2]]. pose proof half_quantum_positive as h0. rewrite next.
+    set (a := rest_slope N) in *. set (h := half_quantum) in *. set (B := rest_floor N K) in *.
+    set (B1 := rest_floor N K1) in *. set (B2 := rest_floor N K2) in *. change u32 with (/ 16777216) in *.
     assert (a1 : 0 <= a * v1 <= / 40 * v1) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
     assert (a2 : 0 <= a * v2 <= / 40 * v2) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
     pose proof (Rabs_triang e1 d) as t1. pose proof (Rabs_triang (e' - (e1 + d)) (e1 + d)) as t2.
@@ -205,9 +203,9 @@ Section Sums.
     pose proof (Rabs_triang (e - (e' + e2)) (e' + e2)) as t4. replace (e - (e' + e2) + (e' + e2)) with e in t4 by ring.
     split.
     - apply near_is_part_summed. change u32 with (/ 16777216). fold h.
-      replace (v + e - (v1 + e1 + (v2 + e2))) with ((e' - (e1 + d)) + (e - (e' + e2))) by lra.
-      eapply Rle_trans; [apply Rabs_triang|]. pose proof (Rle_abs (v1 + e1 + (v2 + e2))) as size.
-      pose proof (Rle_abs (- e1)) as low1. pose proof (Rle_abs (- e2)) as low2. rewrite Rabs_Ropp in low1, low2. lra.
+      replace (v + e - (v1 + e1 + (v2 + e2))) with ((e' - (e1 + d)) + (e - (e' + e2))) by lra. triangle.
+      pose proof (Rle_abs (v1 + e1 + (v2 + e2))) as size. pose proof (Rle_abs (- e1)) as low1.
+      pose proof (Rle_abs (- e2)) as low2. rewrite Rabs_Ropp in low1, low2. lra.
     - assert (v_range : v1 + v2 - / 16777216 * (v1 + v2) <= v) by (apply Rabs_le_inv in small_d; lra).
       assert (a * (v1 + v2 - / 16777216 * (v1 + v2)) <= a * v) by (apply Rmult_le_compat_l; lra). lra.
   Qed.
@@ -225,8 +223,8 @@ Section Sums.
     intros p1 s1 f_range g_small p err_v err_q err_m err_e. unfold small_rest in *.
     destruct (limits N K N_few K_few) as [slope [next [floor0 [tiny [_ grows]]]]].
     pose proof half_quantum_positive as h0. rewrite next. set (a := rest_slope N) in *. set (h := half_quantum) in *.
-    set (B := rest_floor N K) in *. change u32 with (/ 16777216) in *.
-    set (T := v1 * f) in *. assert (T0 : 0 <= T) by (apply Rmult_le_pos; lra). rewrite (Rabs_right T) in err_v by lra.
+    set (B := rest_floor N K) in *. change u32 with (/ 16777216) in *. set (T := v1 * f) in *.
+    assert (T0 : 0 <= T) by (apply Rmult_le_pos; lra). rewrite (Rabs_right T) in err_v by lra.
     assert (aT : 0 <= a * T <= / 40 * T) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
     assert (vg : Rabs (v1 * g) <= 9 * / 16777216 * T).
     { rewrite Rabs_mult, (Rabs_right v1) by lra. unfold T.
@@ -235,26 +233,25 @@ Section Sums.
     { rewrite Rabs_mult, (Rabs_right f) by lra. unfold T.
       apply Rle_trans with ((a * v1 + B) * f); [apply Rmult_le_compat_r; lra|]. nra. }
     assert (eg : Rabs (e1 * g) <= 9 * / 16777216 * (a * T + B)).
-    { rewrite Rabs_mult. apply Rle_trans with (Rabs e1 * (9 * / 16777216 * f)); [apply Rmult_le_compat_l; [apply Rabs_pos|easy]|].
+    { rewrite Rabs_mult.
+      apply Rle_trans with (Rabs e1 * (9 * / 16777216 * f)); [apply Rmult_le_compat_l; [apply Rabs_pos|easy]|].
       replace (Rabs e1 * (9 * / 16777216 * f)) with (9 * / 16777216 * (Rabs e1 * f)) by ring.
       apply Rmult_le_compat_l; [lra|]. rewrite Rabs_mult, (Rabs_right f) in ef by lra. easy. }
-    rewrite (Rabs_minus_sym T v) in err_q.
-    pose proof (Rabs_triang (q - (T - v)) (T - v)) as t1. replace (q - (T - v) + (T - v)) with q in t1 by ring.
-    rewrite (Rabs_minus_sym T v) in t1. pose proof (Rabs_triang (v1 * g) q) as t2.
-    pose proof (Rabs_triang (m - (v1 * g + q)) (v1 * g + q)) as t3.
+    rewrite (Rabs_minus_sym T v) in err_q. pose proof (Rabs_triang (q - (T - v)) (T - v)) as t1.
+    replace (q - (T - v) + (T - v)) with q in t1 by ring. rewrite (Rabs_minus_sym T v) in t1.
+    pose proof (Rabs_triang (v1 * g) q) as t2. pose proof (Rabs_triang (m - (v1 * g + q)) (v1 * g + q)) as t3.
     replace (m - (v1 * g + q) + (v1 * g + q)) with m in t3 by ring. pose proof (Rabs_triang (e1 * f) m) as t4.
     pose proof (Rabs_triang (e - (e1 * f + m)) (e1 * f + m)) as t5.
-    replace (e - (e1 * f + m) + (e1 * f + m)) with e in t5 by ring.
-    split.
+    replace (e - (e1 * f + m) + (e1 * f + m)) with e in t5 by ring. split.
     - apply product_within. change u32 with (/ 16777216). fold h.
       replace ((v1 + e1) * (f + g)) with (T + v1 * g + e1 * f + e1 * g) by (unfold T; ring).
       replace (v + e - (T + v1 * g + e1 * f + e1 * g)) with
         ((q - (T - v)) + ((m - (v1 * g + q)) + ((e - (e1 * f + m)) - e1 * g))) by ring.
-      eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_l, Rabs_triang|].
+      triangle. eapply Rle_trans; [apply Rplus_le_compat_l, Rabs_triang|].
       eapply Rle_trans; [do 2 apply Rplus_le_compat_l; unfold Rminus at 1; apply Rabs_triang|]. rewrite Rabs_Ropp.
-      pose proof (Rle_abs (T + v1 * g + e1 * f + e1 * g)) as size.
-      pose proof (Rle_abs (- (v1 * g))) as low1. pose proof (Rle_abs (- (e1 * f))) as low2.
-      pose proof (Rle_abs (- (e1 * g))) as low3. rewrite Rabs_Ropp in low1, low2, low3. lra.
+      pose proof (Rle_abs (T + v1 * g + e1 * f + e1 * g)) as size. pose proof (Rle_abs (- (v1 * g))) as low1.
+      pose proof (Rle_abs (- (e1 * f))) as low2. pose proof (Rle_abs (- (e1 * g))) as low3.
+      rewrite Rabs_Ropp in low1, low2, low3. lra.
     - assert (v_range : T - (/ 16777216 * T + h) <= v) by (apply Rabs_le_inv in err_v; lra).
       assert (a * (T - (/ 16777216 * T + h)) <= a * v) by (apply Rmult_le_compat_l; lra).
       assert (a * h <= / 40 * h) by (apply Rmult_le_compat_r; lra). lra.
@@ -319,10 +316,9 @@ Section Argued.
         exists g, is_value (rest (exponential_parts z)) g /\ computed_exp M b (f + g) /\ Rabs g <= 9 * u32 * f).
   Proof using few small_step.
     intros [[a [hz [le arg]]]|[far [b [beyond arg]]]].
-    - destruct (factor_is_computed A step few small_step z a hz le) as [f [hf [range [exps parts]]]].
-      exists (- a), f. repeat (split; [assumption|]). intros pos. split; [now rewrite Ropp_involutive|].
-      split; [|now apply parts]. assert (-110 < a); [|lra]. apply Rnot_le_lt. intros beyond.
-      destruct (far_exponential z) as [_ gone].
+    - destruct (factor_is_computed A step few small_step z a hz le) as [f [hf [range [exps parts]]]]. exists (- a), f.
+      repeat (split; [assumption|]). intros pos. split; [now rewrite Ropp_involutive|]. split; [|now apply parts].
+      assert (-110 < a); [|lra]. apply Rnot_le_lt. intros beyond. destruct (far_exponential z) as [_ gone].
       + destruct (less exp_lowest z) eqn:counts; [|easy]. apply (less_value _ _ _ _ lowest_value hz) in counts. lra.
       + destruct hf as [_ value]. change (val (exponential z) = f) in value. lra.
     - exists b, 0. split; [easy|]. split; [now apply nothing_is_computed|]. split; [now apply far_exponential|].

@@ -34,9 +34,7 @@ Lemma u32_range : 0 < u32 <= / 16777216.
 Proof. split; [apply bpow_gt_0|now right]. Qed.
 
 Lemma half_quantum_range : 0 < half_quantum <= / 1000000000000.
-Proof.
-  split; [apply half_quantum_positive|]. apply Rle_trans with (two_to (-40)); [apply bpow_le; lia|]. cbn. lra.
-Qed.
+Proof. split; [apply half_quantum_positive|]. apply Rle_trans with (two_to (-40)); [apply bpow_le; lia|]. cbn. lra. Qed.
 
 Theorem strict_arithmetic_sound A step : (A <= 12)%nat -> 0 <= step <= / 2 -> sound (strict_arithmetic A step).
 Proof.
@@ -67,8 +65,7 @@ Section Weights.
 
   Lemma quantum_far a : -8 <= a -> 4 * half_quantum <= / 100 * u32 * exp a.
   Proof.
-    intros near. pose proof (exp_le (-8) a near). pose proof u32_range.
-    assert (/ 4096 <= exp (-8)) by enclose.
+    intros near. pose proof (exp_le (-8) a near). pose proof u32_range. assert (/ 4096 <= exp (-8)) by enclose.
     assert (/ 4096 * u32 <= exp a * u32) by (apply Rmult_le_compat_r; [apply bpow_ge_0|lra]).
     assert (4 * half_quantum <= / 1000000 * u32).
     { unfold half_quantum. replace 4 with (two_to 2) by easy. rewrite <- bpow_plus.
@@ -132,9 +129,9 @@ Section Weights.
     exists k p b, counted a k p b /\ is_value (value (scaled_exponential_parts z)) (p * two_to (k + 64)) /\
       is_value (rest (scaled_exponential_parts z)) (fl32 (b * two_to (k + 64))).
   Proof.
-    intros hz range. unfold scaled_exponential_parts.
-    rewrite (proj2 (less_value _ _ _ _ lowest_value hz)) by lra.
-    destruct (operations_are_certified z a hz ltac:(lra)) as [k [tail [kK [hr [ht [certified [t_size [t_sign unrounded]]]]]]]].
+    intros hz range. unfold scaled_exponential_parts. rewrite (proj2 (less_value _ _ _ _ lowest_value hz)) by lra.
+    destruct (operations_are_certified z a hz ltac:(lra)) as
+      [k [tail [kK [hr [ht [certified [t_size [t_sign unrounded]]]]]]]].
     pose proof (power_is_made_of_bits _ k kK hr) as power. pose proof (value_number _ _ ht) as t_number.
     assert (one_number : number binary32 1) by (apply (value_number one), one_value).
     destruct (exp_kernel_f32 a (IZR k) _ (value_number _ _ hz) ltac:(lra) certified) as [k' [same [_ [exact _]]]].
@@ -144,23 +141,21 @@ Section Weights.
     apply eq_IZR in same as <-. change (unit_roundoff (arithmetic_format exp_f32)) with u32 in err.
     set (p := fl32 (1 + tail)) in *. set (tail_f := tail_of (reduced z (rounded_count z))) in *.
     assert (within : forall x, Rabs x <= 4 -> Rabs x <= two_to 127).
-    { intros x bound. apply Rle_trans with (two_to 2); [apply bound|apply bpow_le; lia]. }
-    apply Rabs_le_inv in t_size.
-    assert (hp : is_value (add one tail_f) p).
-    { apply add_value; [apply one_value|easy|]. apply within, Rabs_le. lra. }
+    { intros x bound. apply Rle_trans with (two_to 2); [apply bound|apply bpow_le; lia]. } apply Rabs_le_inv in t_size.
+    assert (hp : is_value (add one tail_f) p). { apply add_value; [apply one_value|easy|]. apply within, Rabs_le. lra. }
     assert (less_one : is_value (sub (add one tail_f) one) (fl32 (p - 1))).
     { apply sub_value; [easy|apply one_value|]. apply within, Rabs_le. lra. }
-    assert (near_one : Rabs (fl32 (p - 1)) <= 1).
-    { apply (fl_within _ 0); [lia|]. cbn. apply Rabs_le. lra. }
+    assert (near_one : Rabs (fl32 (p - 1)) <= 1). { apply (fl_within _ 0); [lia|]. cbn. apply Rabs_le. lra. }
     apply Rabs_le_inv in near_one.
     assert (away : is_value (sub tail_f (sub (add one tail_f) one)) (fl32 (tail - fl32 (p - 1)))).
     { apply sub_value; [easy|easy|]. apply within, Rabs_le. lra. }
     pose proof (quick_two_sum 1 tail one_number t_number ltac:(rewrite Rabs_R1; apply Rabs_le; lra)) as whole.
     cbv zeta in whole. fold p in whole. set (b := fl32 (tail - fl32 (p - 1))) in *.
     assert (b_small : Rabs b <= 101 / 100 * u32 * p).
-    { pose proof (fl_sum_error 1 tail one_number t_number) as rounding. fold p in rounding. rewrite <- whole in rounding.
-      replace (p - (p + b)) with (- b) in rounding by ring. rewrite Rabs_Ropp in rounding. pose proof u32_range.
-      pose proof (Rabs_triang p b) as sum. rewrite (Rabs_right p) in sum by lra.
+    { pose proof (fl_sum_error 1 tail one_number t_number) as rounding. fold p in rounding.
+      rewrite <- whole in rounding. replace (p - (p + b)) with (- b) in rounding by ring.
+      rewrite Rabs_Ropp in rounding. pose proof u32_range. pose proof (Rabs_triang p b) as sum.
+      rewrite (Rabs_right p) in sum by lra.
       assert (u32 * Rabs (p + b) <= u32 * (p + Rabs b)) by (apply Rmult_le_compat_l; lra).
       assert (u32 * Rabs b <= / 1000 * Rabs b) by (apply Rmult_le_compat_r; [apply Rabs_pos|lra]).
       assert (0 <= u32 * p) by (apply Rmult_le_pos; lra). lra. }
@@ -170,8 +165,7 @@ Section Weights.
       apply Rle_trans with (two_to 1 * two_to 64); [|rewrite <- bpow_plus; apply bpow_le; lia].
       change (two_to 1) with 2. apply Rmult_le_compat; [apply Rabs_pos|lra|easy|lra]. }
     exists k, p, b. cbn [value rest]. split; [|split].
-    - constructor; try easy; [|now rewrite whole].
-      intros at_zero. specialize (t_sign at_zero).
+    - constructor; try easy; [|now rewrite whole]. intros at_zero. specialize (t_sign at_zero).
       rewrite <- (fl_number binary32 1 one_number). apply fl_monotone; [easy|lra].
     - rewrite <- exact. apply mul_value; [easy|easy|]. apply scaled, Rabs_le. lra.
     - apply mul_value; [easy|easy|]. apply scaled. pose proof u32_range. nra.
@@ -187,30 +181,26 @@ Section Weights.
     intros kK p_number p_range at_zero hx.
     assert (power : two_to (k + 64) * two_to (-64) = two_to k) by (rewrite <- bpow_plus; f_equal; lia).
     assert (product : p * two_to (k + 64) * two_to (-64) = p * two_to k) by (rewrite Rmult_assoc, power; ring).
-    assert (k_range : 0 < two_to k) by apply bpow_gt_0.
-    assert (below : p * two_to k <= 1).
+    assert (k_range : 0 < two_to k) by apply bpow_gt_0. assert (below : p * two_to k <= 1).
     { destruct (Z.eq_dec k 0) as [->|negative]; [change (two_to 0) with 1; specialize (at_zero eq_refl); lra|].
       assert (two_to k <= two_to (-1)) by (apply bpow_le; lia). change (two_to (-1)) with (/ 2) in *. nra. }
     assert (one_number : number binary32 1) by (apply (value_number one), one_value).
-    assert (above : 0 <= p * two_to k) by (apply Rmult_le_pos; lra).
-    exists (fl32 (p * two_to k)).
+    assert (above : 0 <= p * two_to k) by (apply Rmult_le_pos; lra). exists (fl32 (p * two_to k)).
     assert (range : 0 <= fl32 (p * two_to k) <= 1).
     { split; [now apply fl_nonneg|]. rewrite <- (fl_number binary32 1 one_number). now apply fl_monotone. }
     assert (hf : is_value (mul x exp_unscale) (fl32 (p * two_to k))).
     { rewrite <- product. apply mul_value; [easy|apply unscale_value|]. rewrite product, Rabs_right by lra.
       apply Rle_trans with (two_to 0); [easy|apply bpow_le; lia]. }
-    split; [easy|]. split; [easy|].
-    destruct (Z_le_dec (-125) k) as [normal|low].
+    split; [easy|]. split; [easy|]. destruct (Z_le_dec (-125) k) as [normal|low].
     - rewrite (fl_number binary32 (p * two_to k)) by (apply number_times_power; cbn; try easy; lra).
-        split; [rewrite Rminus_diag_eq, Rabs_R0 by easy; left; apply half_quantum_positive|lra].
+      split; [rewrite Rminus_diag_eq, Rabs_R0 by easy; left; apply half_quantum_positive|lra].
     - assert (small : Rabs (p * two_to k) <= two_to (-125)).
       { rewrite Rabs_right by lra. apply Rle_trans with (2 * two_to (-126)).
         - apply Rmult_le_compat; [lra|lra|lra|apply bpow_le; lia].
         - change (-125)%Z with (1 + -126)%Z. rewrite (bpow_plus _ 1). right. easy. }
       pose proof (rounding_error binary32 positive_precision_32 _ (-125) ltac:(cbn; lia) small) as err.
-      change (two_to (-125 - prec binary32 - 1)) with half_quantum in err. split; [easy|].
-      intros positive. apply Rabs_le_inv in err.
-      assert (quantum : two_to (-149) <= fl32 (p * two_to k)).
+      change (two_to (-125 - prec binary32 - 1)) with half_quantum in err. split; [easy|]. intros positive.
+      apply Rabs_le_inv in err. assert (quantum : two_to (-149) <= fl32 (p * two_to k)).
       { destruct hf as [finite value]. rewrite <- (Rabs_right (fl32 (p * two_to k))) by lra. rewrite <- value.
         apply (abs_B2R_ge_emin 24 128). apply is_finite_strict_B2R. rewrite value. lra. }
       assert (two_to (-149) = 2 * half_quantum)
@@ -234,14 +224,13 @@ Section Weights.
   Proof using good.
     intros hz le. destruct (Rlt_dec (-110) a) as [counts|far].
     - destruct (scaled_parts_value z a hz ltac:(lra)) as [k [p [b [[kK pn pr at0 err _ _] [hv _]]]]].
-      destruct (unscaled_value _ k p kK pn pr at0 hv) as [f [hf [range [close _]]]].
-      exists f. split; [easy|]. split; [easy|]. apply close_is_computed; [lra|].
-      replace (f - exp a) with ((f - p * two_to k) + (p * two_to k - exp a)) by ring.
-      eapply Rle_trans; [apply Rabs_triang|]. pose proof half_quantum_range. pose proof u32_range.
+      destruct (unscaled_value _ k p kK pn pr at0 hv) as [f [hf [range [close _]]]]. exists f. split; [easy|].
+      split; [easy|]. apply close_is_computed; [lra|].
+      replace (f - exp a) with ((f - p * two_to k) + (p * two_to k - exp a)) by ring. triangle.
+      pose proof half_quantum_range. pose proof u32_range.
       assert (0 <= u32 * exp a) by (apply Rmult_le_pos; [lra|left; apply exp_pos]). lra.
     - exists 0. split; [|split; [lra|apply nothing_is_computed; lra]]. apply far_exponential.
-      destruct (less exp_lowest z) eqn:counts; [|easy].
-      apply (less_value _ _ _ _ lowest_value hz) in counts. lra.
+      destruct (less exp_lowest z) eqn:counts; [|easy]. apply (less_value _ _ _ _ lowest_value hz) in counts. lra.
   Qed.
 
   Theorem factor_is_computed z a :
@@ -250,12 +239,11 @@ Section Weights.
       (0 < f -> exists g, is_value (rest (exponential_parts z)) g /\ computed_exp M (- a) (f + g) /\
                   Rabs g <= 9 * u32 * f).
   Proof using good.
-    intros hz le. destruct (weight_is_computed z a hz le) as [w [hw [range exps]]].
-    exists w. split; [exact hw|]. split; [easy|]. split; [easy|]. intros positive.
-    destruct (Rlt_dec (-110) a) as [counts|far].
-    2: { destruct (far_exponential z) as [_ zero_value].
-         - destruct (less exp_lowest z) eqn:counts; [|easy]. apply (less_value _ _ _ _ lowest_value hz) in counts. lra.
-         - destruct hw as [_ hw]. lra. }
+    intros hz le. destruct (weight_is_computed z a hz le) as [w [hw [range exps]]]. exists w. split; [exact hw|].
+    split; [easy|]. split; [easy|]. intros positive. destruct (Rlt_dec (-110) a) as [counts|far].
+    2:{ destruct (far_exponential z) as [_ zero_value].
+        - destruct (less exp_lowest z) eqn:counts; [|easy]. apply (less_value _ _ _ _ lowest_value hz) in counts. lra.
+        - destruct hw as [_ hw]. lra. }
     destruct (scaled_parts_value z a hz ltac:(lra)) as [k [p [b [[kK pn pr at0 err unrounded b_small] [hv hr]]]]].
     destruct (unscaled_value _ k p kK pn pr at0 hv) as [f [hf [_ [close double]]]].
     assert (f = w) as -> by (destruct hf as [_ <-], hw as [_ <-]; easy). specialize (double positive).
@@ -264,44 +252,41 @@ Section Weights.
     assert (k_range : 0 < two_to k <= 1) by (split; [apply bpow_gt_0|apply (bpow_le radix2 k 0); lia]).
     pose proof u32_range as u0. pose proof half_quantum_range as h0.
     assert (B_down : Rabs B * two_to (-64) = Rabs b * two_to k).
-    { unfold B. rewrite Rabs_mult, (Rabs_right (two_to (k + 64))) by (apply Rle_ge, bpow_ge_0).
-      rewrite Rmult_assoc, power. ring. }
+    { unfold B. rewrite Rabs_mult, (Rabs_right (two_to (k + 64))) by (apply Rle_ge, bpow_ge_0). rewrite Rmult_assoc, power.
+      ring. }
     set (P := p * two_to k) in *. assert (b_k : Rabs b * two_to k <= 101 / 100 * u32 * P).
-    { unfold P. rewrite <- Rmult_assoc. apply Rmult_le_compat_r; lra. }
-    pose proof (fl_at_most_doubles B) as twice. pose proof (fl_error B) as first.
-    assert (down : 0 < two_to (-64) <= / 1000) by (split; [apply bpow_gt_0|apply Rle_trans with (two_to (-10)); [apply bpow_le; lia|cbn; lra]]).
+    { unfold P. rewrite <- Rmult_assoc. apply Rmult_le_compat_r; lra. } pose proof (fl_at_most_doubles B) as twice.
+    pose proof (fl_error B) as first.
+    assert (down : 0 < two_to (-64) <= / 1000)
+      by (split; [apply bpow_gt_0|apply Rle_trans with (two_to (-10)); [apply bpow_le; lia|cbn; lra]]).
     assert (scaled : Rabs (fl32 B * two_to (-64)) <= 2 * (Rabs b * two_to k)).
     { rewrite Rabs_mult, (Rabs_right (two_to (-64))) by lra. rewrite <- B_down.
       apply (Rmult_le_compat_r (two_to (-64))) in twice; lra. }
     pose proof (fl_at_most_doubles (fl32 B * two_to (-64))) as twice'. pose proof (fl_error (fl32 B * two_to (-64))) as second.
     fold g in twice', second. pose proof (exp_pos a) as positive_exp.
-    assert (uE : 0 <= u32 * exp a <= / 16777216 * exp a)
-      by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_r; lra]).
+    assert (uE : 0 <= u32 * exp a <= / 16777216 * exp a) by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_r; lra]).
     assert (P_range : 0 <= P <= 2 * exp a).
     { apply Rabs_le_inv in err. unfold P. split; [apply Rmult_le_pos; lra|]. fold P in err |- *. lra. }
     assert (uP : u32 * P <= 2 * (u32 * exp a)).
-    { replace (2 * (u32 * exp a)) with (u32 * (2 * exp a)) by ring. apply Rmult_le_compat_l; lra. }
-    exists g. split; [|split].
-    - apply mul_value; [exact hr|apply unscale_value|]. eapply Rle_trans; [apply scaled|].
-      assert (u32 * P <= / 1000).
+    { replace (2 * (u32 * exp a)) with (u32 * (2 * exp a)) by ring. apply Rmult_le_compat_l; lra. } exists g. split; [|split].
+    - apply mul_value; [exact hr|apply unscale_value|]. eapply Rle_trans; [apply scaled|]. assert (u32 * P <= / 1000).
       { assert (P <= 2 * w) by easy. assert (u32 * P <= / 16777216 * 2) by (apply Rmult_le_compat; lra). lra. }
       apply Rle_trans with (two_to 0); [change (two_to 0) with 1; lra|apply bpow_le; lia].
-    - apply close_is_computed; [lra|].
-      assert (gap : Rabs (g - b * two_to k) <= / 100 * u32 * exp a + 3 / 2 * half_quantum).
+    - apply close_is_computed; [lra|]. assert (gap : Rabs (g - b * two_to k) <= / 100 * u32 * exp a + 3 / 2 * half_quantum).
       { replace (g - b * two_to k) with ((g - fl32 B * two_to (-64)) + (fl32 B - B) * two_to (-64))
           by (unfold B; rewrite Rmult_minus_distr_r, (Rmult_assoc b), power; ring).
-        eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_mult (fl32 B - B)), (Rabs_right (two_to (-64))) by lra.
-        apply (Rmult_le_compat_r (two_to (-64))) in first; [|lra].
-        rewrite Rmult_plus_distr_r, Rmult_assoc, B_down in first.
+        triangle. rewrite (Rabs_mult (fl32 B - B)), (Rabs_right (two_to (-64))) by lra.
+        apply (Rmult_le_compat_r (two_to (-64))) in first; [|lra]. rewrite Rmult_plus_distr_r, Rmult_assoc, B_down in first.
         assert (half_quantum * two_to (-64) <= / 1000 * half_quantum) by (rewrite Rmult_comm; apply Rmult_le_compat_r; lra).
         assert (small : u32 * (Rabs b * two_to k) <= / 1000 * (u32 * exp a)).
-        { apply Rle_trans with (/ 16777216 * (Rabs b * two_to k)); [apply Rmult_le_compat_r; [apply Rmult_le_pos; [apply Rabs_pos|lra]|lra]|]. lra. }
-        assert (u32 * Rabs (fl32 B * two_to (-64)) <= u32 * (2 * (Rabs b * two_to k))) by (apply Rmult_le_compat_l; lra).
-        lra. }
+        { apply Rle_trans with (/ 16777216 * (Rabs b * two_to k));
+            [apply Rmult_le_compat_r; [apply Rmult_le_pos; [apply Rabs_pos|lra]|lra]|].
+          lra. }
+        assert (u32 * Rabs (fl32 B * two_to (-64)) <= u32 * (2 * (Rabs b * two_to k))) by (apply Rmult_le_compat_l; lra). lra. }
       replace (w + g - exp a) with ((w - P) + ((g - b * two_to k) + ((p + b) * two_to k - exp a))) by (unfold P; ring).
-      eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_l, Rabs_triang|]. lra.
-    - assert (u32 * P <= u32 * (2 * w)) by (apply Rmult_le_compat_l; lra).
-      assert (0 <= u32 * w) by (apply Rmult_le_pos; lra). lra.
+      triangle. eapply Rle_trans; [apply Rplus_le_compat_l, Rabs_triang|]. lra.
+    - assert (u32 * P <= u32 * (2 * w)) by (apply Rmult_le_compat_l; lra). assert (0 <= u32 * w) by (apply Rmult_le_pos; lra).
+      lra.
   Qed.
 
   (** The numerator of a coefficient keeps the scale of 2^64. *)
@@ -319,8 +304,7 @@ Section Weights.
       + right. assert (two_to (-160) <= two_to k <= two_to 0) by (split; apply bpow_le; lia).
         change (two_to 0) with 1 in *. assert (0 < two_to (-160)) by apply bpow_gt_0. split; [|nra].
         change (-161)%Z with (-1 + -160)%Z. rewrite bpow_plus. change (two_to (-1)) with (/ 2). nra.
-    - exists 0. split; [|split; [apply nothing_is_computed; lra|now left]].
-      rewrite Rmult_0_l. apply far_parts. destruct (less exp_lowest z) eqn:counts; [|easy].
-      apply (less_value _ _ _ _ lowest_value hz) in counts. lra.
+    - exists 0. split; [|split; [apply nothing_is_computed; lra|now left]]. rewrite Rmult_0_l. apply far_parts.
+      destruct (less exp_lowest z) eqn:counts; [|easy]. apply (less_value _ _ _ _ lowest_value hz) in counts. lra.
   Qed.
 End Weights.
