@@ -19,6 +19,7 @@ AttentionOptions cases_for(const KernelSubject& subject) {
   cases.domain = subject.domain;
   cases.gradients =
       std::ranges::any_of(subject.op->inputs, [](const OpInput& input) { return input.role == Role::out_gradient; });
+  cases.sigmoid = subject.op->sigmoid;
   // Adaptive attention multiplies the scores' errors by beta's.
   const double more = subject.op->adaptive ? 8 : 1;
   const numerics::Contract& contract = subject.contract;
@@ -127,7 +128,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
         sentence,
         std::move(claims),
         generator,
-        [&trial, check](const AttentionCase& c) { return trial.watched().without_exempt((trial.*check)(c)); },
+        [&trial, check](const AttentionCase& c) { return trial.watched().without_exempt(trial.check(c, check)); },
         std::move(listed)};
     property.pointed_at = [domain](const AttentionCase& c, const Certificates& failed) {
       return cases_named_by(c, failed, domain);
@@ -164,7 +165,9 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   const bool hides = !domain.no_mask || !domain.no_causal, no_keys = domain.length("keys").contains(0);
   if (hides && sees_nothing && !domain.has_fixed_mask() && !domain.all_see)
     add("AFullyMaskedRowIsAsDeclared", with(all, {"kernel.masked_row"}), plain, &AttentionTrial::blind);
-  add("AnEmptyCallHasItsValues", with(calls, {"kernel.masked_row"}, no_keys), small, &AttentionTrial::empty);
+  const bool no_queries = cases.gradients && domain.length("queries").contains(0);  // keys then have gradient 0
+  add("AnEmptyCallHasItsValues", with(calls, {"kernel.masked_row"}, no_keys || no_queries), small,
+      &AttentionTrial::empty);
   // A NaN in a key that is a value, too, has no call of its own.
   const bool nans = !domain.finite && !domain.values_view;
   if (nans) {

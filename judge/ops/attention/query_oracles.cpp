@@ -7,7 +7,7 @@ namespace softcheck::proptests {
 using namespace numerics;
 
 QueryOracles::QueryOracles(const AttentionTask& task, const AttentionRow& row, std::span<const std::size_t> items)
-    : row_(row), items_(items.size()) {
+    : row_(row), items_(items.size()), sigmoid_(task.op->sigmoid) {
   if (task.op->adaptive) definition_ = definition_of(task.contract);
   for (const std::size_t j : items) {
     const auto take = [j](std::vector<double>& to, std::span<const double> from, std::size_t size) {
@@ -16,6 +16,7 @@ QueryOracles::QueryOracles(const AttentionTask& task, const AttentionRow& row, s
     };
     take(keys_, row.keys, row.query.size());
     take(values_, row.values, row.value_size);
+    if (!row.kept.empty()) factors_.push_back(row.factor(j));
     if (row.slope != 0) take(distances_, row.distances, 1);
     if (!row.bias.empty()) take(bias_, row.bias, 1);
   }
@@ -26,7 +27,7 @@ Enclosure QueryOracles::value(AttentionClaim claim, std::size_t column) {
   if (claim == AttentionClaim::lse) return oracle.logsumexp();
   if (claim == AttentionClaim::entropy) return oracle.entropy();
   std::vector<Enclosure>& output = outputs_[working_precision()];
-  if (output.empty()) output = oracle.output();
+  if (output.empty()) output = sigmoid_ ? oracle.sigmoid_output(row_.sigmoid_bias) : oracle.output();
   return output[column];
 }
 
@@ -43,7 +44,8 @@ const AttentionOracle& QueryOracles::now() {
                                  .slope = row_.slope,
                                  .distances = distances_,
                                  .bias = bias_,
-                                 .sink = row_.sink};
+                                 .sink = row_.sink,
+                                 .factors = factors_};
     oracle = std::make_unique<AttentionOracle>(inputs, definition_);
   }
   return *oracle;
