@@ -25,10 +25,10 @@ def changes(now, recorded):
 
 
 def over_budget(kernels, text):
-    """A line for each kernel that exceeds the budget of its op: registers, stack, or instructions for an item of a thread with 32
-    items. text: lines "op, registers, instructions for an item"; a kernel whose op has none is not held to any."""
+    """A line for each kernel that exceeds its op's budget of registers, stack or, where a thread has 32 items, instructions
+    for an item. text: that of budgets.tsv; a kernel whose op it lacks has no limits."""
     budgets = {op: (int(registers), float(limit)) for op, registers, limit, *_ in
-               (line.split("\t") for line in text.splitlines()[1:] if not line.startswith("#"))}
+               (line.split("\t") for line in text.splitlines()[1:])}
     over = []
     for name, (registers, stack, loops) in sorted(kernels.items()):
         if name.split()[0] not in budgets:
