@@ -4,9 +4,10 @@
 #include <memory>
 
 #include "kernels/call/parallel_tasks.hpp"
-#include "kernels/entry/ops.hpp"
+#include "kernels/entry/tree_ops.hpp"
 #include "kernels/strict/machine.hpp"
 #include "kernels/strict/rows.hpp"
+#include "kernels/strict/tree_rows.hpp"
 
 namespace softcheck::kernels::strict {
 namespace {
@@ -72,7 +73,37 @@ struct RowOps {
   }
 };
 
+template <class Op>
+int run_tree(const softcheck_call* call, Form form, Op op) try {
+  const std::optional<CallViews> views = call_views(call, form);
+  if (!views || !views->of_one_format() || views->logits.storage == Storage::f64) return 1;
+  run_rows<StrictTreeRows>(*views, op);
+  return 0;
+} catch (...) {
+  return 1;  // out of memory
+}
+
+struct TreeOps {
+  static int softmax(const softcheck_call* call) {
+    return run_tree(call, Form::elements, [](StrictTreeRows& rows, std::int64_t row) { rows.softmax(row); });
+  }
+  static int log_softmax(const softcheck_call* call) {
+    return run_tree(call, Form::elements, [](StrictTreeRows& rows, std::int64_t row) { rows.log_softmax(row); });
+  }
+  static int logsumexp(const softcheck_call* call) {
+    return run_tree(call, Form::rows, [](StrictTreeRows& rows, std::int64_t row) { rows.logsumexp(row); });
+  }
+  static int entropy(const softcheck_call* call) {
+    return run_tree(call, Form::rows, [](StrictTreeRows& rows, std::int64_t row) { rows.entropy(row); });
+  }
+  static int adaptive_softmax(const softcheck_call* call) {
+    if (has_temperature(call)) return 1;
+    return run_tree(call, Form::elements, [](StrictTreeRows& rows, std::int64_t row) { rows.adaptive_softmax(row); });
+  }
+};
+
 }  // namespace
 }  // namespace softcheck::kernels::strict
 
 SOFTCHECK_ROW_ENTRIES(softcheck_strict_, softcheck::kernels::strict::RowOps)
+SOFTCHECK_TREE_ENTRIES(softcheck_strict_tree_, softcheck::kernels::strict::TreeOps)

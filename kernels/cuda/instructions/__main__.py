@@ -3,8 +3,8 @@
     python3 kernels/cuda/instructions check|record FILE CUOBJDUMP NVCC OBJECT...
 
 OBJECT is an object file of nvcc with code for sm_90. `record` writes the counts of each kernel and loop to FILE, `check`
-compares with them. Exit codes: 0, 1 where a count differs, 2 usage, 3 malformed input, 4 where a tool is missing or FILE is
-another compiler's.
+compares with them; budgets.tsv beside this program limits both. Exit codes: 0, 1 where a count differs or is over its
+budget, 2 usage, 3 malformed input, 4 where a tool is missing or FILE is another compiler's.
 """
 
 import os
@@ -60,6 +60,11 @@ def main():
                 if one.name in kernels:
                     raise Malformed(f"{source}: a second kernel named {one.name}")
                 kernels[one.name] = (one.registers, one.stack, counted_loops(one))
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "budgets.tsv"), encoding="utf-8") as file:
+            over = counts.over_budget(kernels, file.read())
+        if over:
+            print("\n".join([*over, f"{len(over)} budgets are exceeded"]))
+            return 1
         text = counts.written(compiler, kernels)
         if verb == "check":
             return check(path, compiler, text)

@@ -25,6 +25,9 @@ ROW_PASSES = {
     "adaptive_softmax": (STATISTICS, ("sum at beta", 1, 0, 1), ("results", 1, 1, 1)),
     "adaptive_softmax_backward": (STATISTICS, ("sums", 2, 0, 1), ("results", 2, 1, 2)),
 }
+# Of the tree kernels: rows written, exponentials of an item.
+TREE_ROWS = {"tree_softmax": (1, 1), "tree_log_softmax": (1, 1), "tree_logsumexp": (0, 1), "tree_entropy": (0, 1),
+             "tree_adaptive_softmax": (1, 2)}
 
 
 def format_of(kernel):
@@ -46,6 +49,22 @@ def row_loops(program, family):
                             f"not {reads} and {writes} tensors of {size} bytes an item")
         found[role] = (len(program.ordinary(loop, Work(exponentials * items, most.loaded, most.stored))), items)
     return found
+
+
+def tree_loops(program, family):
+    """The loop over rows of a kernel that holds a row in registers: a pass is a row. A thread of the ordinary pass loads and
+    stores 16 bytes at a time. Kernels that read a long row part by part have no count."""
+    kernel = program.kernel
+    _, layout, vectors, *_ = kernel.name.split()
+    if layout == "parts":
+        return {}
+    writes, exponentials = TREE_ROWS[family]
+    items = int(vectors) * 16 // SIZE[format_of(kernel)]
+    rows = [loop for loop in program.loops if loop.depth == 1 and program.most(loop).loaded > 0]
+    if len(rows) != 1:
+        raise Malformed(f"{kernel.name}: {len(rows)} loops read rows, expected 1")
+    loaded = 16 * int(vectors)
+    return {"row": (len(program.ordinary(rows[0], Work(exponentials * items, loaded, writes * loaded))), items)}
 
 
 def mma_loops(program, family):
@@ -125,7 +144,7 @@ def merge_loops(program, _):
 
 TILES = ("attention", "attention_statistics", "part_attention", "part_statistics", "query_backward", "key_backward")
 LOOPS = {"mma_attention": mma_loops, "mma_statistics": mma_loops, "merge_parts": merge_loops,
-         **dict.fromkeys(ROW_PASSES, row_loops), **dict.fromkeys(TILES, tile_loops)}
+         **dict.fromkeys(ROW_PASSES, row_loops), **dict.fromkeys(TREE_ROWS, tree_loops), **dict.fromkeys(TILES, tile_loops)}
 
 
 def counted_loops(kernel):

@@ -21,6 +21,7 @@ MMA_STATISTICS = PREFIX + "21mma_statistics_kernelILi64ENS0_4HalfEfEEvT0_"
 ATTENTION = PREFIX + "16attention_kernelILb0EffEEvT0_"
 STATISTICS = PREFIX + "27attention_statistics_kernelIffEEvT0_"
 KEY_BACKWARD = PREFIX + "19key_backward_kernelILb0EfEEvT_"
+TREE = PREFIX + "16tree_warp_kernelINS0_4tree13SoftmaxKernelELi1EfEEvNS0_13TreeArgumentsINS1_9TreeBlockET1_EE"
 MERGE = PREFIX + "18merge_parts_kernelILb0EffEEvT_"
 
 
@@ -183,6 +184,14 @@ class Items(unittest.TestCase):
         rare = SOFTMAX.replace("MUFU.RCP R9, R9;", 9 * "MUFU.RCP R9, R9;")
         self.counted(rare, SOFTMAX_F32, {"statistics": (12, 4), "results": (7, 4)}, 19 / 4)
 
+    def test_a_row_in_registers(self):
+        row = f"row: ; {VECTOR} {4 * EXPONENTIAL} FADD R0, R0, R1; STG.E.128 desc[UR4][R2.64], R4; @P0 BRA row; EXIT"
+        self.counted(row, TREE, {"row": (8, 4)}, 2)
+        self.counted(row, TREE.replace("warp", "part").replace("16tree_part", "17tree_parts"), {}, 0)
+        self.refused("tree_softmax warp 1 f32: no pass of the loop", row.replace("E.128", "E.64"), TREE)
+        self.refused("tree_softmax warp 1 f32: no pass of the loop", row.replace(EXPONENTIAL, "", 1), TREE)
+        self.refused("tree_softmax warp 1 f32: 0 loops read rows, expected 1", "EXIT", TREE)
+
     def test_a_row_with_other_loops_is_refused(self):
         for old, new, said in (("STG.E.128", "STG.E.64", "softmax f32, results: a pass loads 16 and stores 8 bytes: not 1 and 1 tensors of 4"),
                                (4 * SHIFT, 3 * SHIFT, "softmax f32: no pass of the loop at 0x140 does Work.exponentials=4"),
@@ -217,6 +226,16 @@ class Items(unittest.TestCase):
 
 
 class Counts(unittest.TestCase):
+    def test_a_kernel_keeps_within_its_budget(self):
+        def over(registers=64, stack=0, count=64, items=32, name="tree_softmax warp 8 f32"):
+            return counts.over_budget({name: (registers, stack, {"row": (count, items)})}, "op\tregisters\tper item\ntree_softmax\t64\t2.0\twhy\n")
+        self.assertEqual(over(), [])
+        self.assertEqual(over(registers=65), ["tree_softmax warp 8 f32: 65 registers of 64"])
+        self.assertEqual(over(stack=8), ["tree_softmax warp 8 f32: 8 bytes of stack"])
+        self.assertEqual(over(count=65), ["tree_softmax warp 8 f32: 2.0 instructions an item of 2.0"])
+        self.assertEqual(over(count=65, items=16), [])  # whose share of a row's own instructions is larger
+        self.assertEqual(over(registers=65, name="softmax f32"), [])
+
     def test_a_count_that_differs_is_a_change(self):
         def written(name="softmax f32", registers=79, stack=0, count=7):
             return counts.written("V1", {name: (registers, stack, {"results": (count, 4)}), "z": (1, 0, {"results": (1, 1)})})

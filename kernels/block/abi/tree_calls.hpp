@@ -1,0 +1,51 @@
+#pragma once
+
+#include "kernels/block/abi/row_calls.hpp"
+#include "kernels/block/tree_rows.hpp"
+
+// From a call of the ABI to the launch of a tree kernel, on either machine. Host code. A Launcher has the type Block
+// and launches Rows::run<Op> by run<Op, Rows>(arguments, warps of a block).
+namespace softcheck::kernels {
+
+/// Launches Op, a type of namespace tree, for a call of the ABI. Refuses as run_row_call does, and f64.
+template <class Op, class Launcher>
+int run_tree_call(const softcheck_call* call, const Launcher& launcher) {
+  const std::optional<call::CallViews> views =
+      call::call_views(call, Op::of_rows ? call::Form::rows : call::Form::elements);
+  if (!views || (!Op::has_theta && views->theta != 1)) return 1;
+  return with_formats<Op::of_rows>(
+      *views, [&]<class Element, class Result>(std::type_identity<Element>, std::type_identity<Result>) {
+        if constexpr (std::is_same_v<Element, double>) {
+          return 1;
+        } else {
+          using B = typename Launcher::Block;
+          TreeArguments<B, Element> arguments;
+          arguments.logits = logits_of<B, Element>(*views);
+          if constexpr (std::is_same_v<Element, Result>) {
+            arguments.results = matrix_of<B, Element>(views->output());
+          } else {
+            arguments.wide = matrix_of<B, float>(views->output());
+          }
+          arguments.theta = views->theta;
+          arguments.inverse = 1 / views->theta;
+          arguments.scale = static_cast<float>(arguments.inverse);
+          return with_layout<Element>(arguments.logits.columns, [&]<class Rows>(Rows, int warps) {
+            return launcher.template run<Op, Rows>(arguments, warps);
+          });
+        }
+      });
+}
+
+/// The ops of a machine with that launcher, as SOFTCHECK_TREE_ENTRIES takes them: Run::run<Op>(call).
+template <class Run>
+struct TreeOps {
+  static int softmax(const softcheck_call* call) { return Run::template run<tree::SoftmaxKernel>(call); }
+  static int log_softmax(const softcheck_call* call) { return Run::template run<tree::LogSoftmaxKernel>(call); }
+  static int logsumexp(const softcheck_call* call) { return Run::template run<tree::LogsumexpKernel>(call); }
+  static int entropy(const softcheck_call* call) { return Run::template run<tree::EntropyKernel>(call); }
+  static int adaptive_softmax(const softcheck_call* call) {
+    return Run::template run<tree::AdaptiveSoftmaxKernel>(call);
+  }
+};
+
+}  // namespace softcheck::kernels

@@ -1,0 +1,88 @@
+// The tree kernels of kernels/block/tree_rows.hpp on a GPU, through the ABI. The bits are those of the emulated and of
+// the strict kernels.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "kernels/block/abi/tree_calls.hpp"
+#include "kernels/cuda/block.cuh"
+#include "kernels/cuda/device_call.cuh"
+#include "kernels/entry/tree_ops.hpp"
+
+namespace softcheck::kernels {
+namespace {
+
+constexpr int most_threads = most_team_warps * warp_size;
+
+// A thread of a block whose size the launch chooses.
+struct TreeBlock : CudaBlock<most_threads> {
+  __device__ __forceinline__ int size() const { return static_cast<int>(blockDim.x); }
+};
+
+// 64 registers a thread: eight blocks of 128 threads on a multiprocessor, or two of 512. Some of sm_80's code needs
+// more.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr int least_blocks = 1;
+#else
+constexpr int least_blocks = 2;
+#endif
+template <class Op, int vectors, class Element>
+__global__ void __launch_bounds__(128, 8) tree_warp_kernel(const TreeArguments<TreeBlock, Element> arguments) {
+  TreeBlock block;
+  WarpRows<vectors>::template run<Op>(block, arguments);
+}
+template <class Op, int vectors, class Element>
+__global__ void __launch_bounds__(most_threads, least_blocks)
+    tree_block_kernel(const TreeArguments<TreeBlock, Element> arguments) {
+  TreeBlock block;
+  BlockRows<vectors, true>::template run<Op>(block, arguments);
+}
+template <class Op, int vectors, class Element>
+__global__ void __launch_bounds__(most_threads, least_blocks)
+    tree_parts_kernel(const TreeArguments<TreeBlock, Element> arguments) {
+  TreeBlock block;
+  BlockRows<vectors, false>::template run<Op>(block, arguments);
+}
+
+template <class Op, class Element, int vectors>
+constexpr auto kernel_of(WarpRows<vectors>) {
+  return tree_warp_kernel<Op, vectors, Element>;
+}
+template <class Op, class Element, int vectors, bool held>
+constexpr auto kernel_of(BlockRows<vectors, held>) {
+  if constexpr (held) {
+    return tree_block_kernel<Op, vectors, Element>;
+  } else {
+    return tree_parts_kernel<Op, vectors, Element>;
+  }
+}
+
+struct TreeLauncher {
+  using Block = TreeBlock;
+  cudaStream_t stream;
+
+  template <class Op, class Rows, class Element>
+  int run(const TreeArguments<Block, Element>& arguments, int warps) const {
+    const std::int64_t rows = arguments.logits.rows, at_once = Rows::rows_at_once(warps);
+    if (rows == 0) return 0;
+    // Blocks take rows in turn: the grid need not hold them all.
+    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((rows + at_once - 1) / at_once, 1 << 20));
+    kernel_of<Op, Element>(Rows())<<<blocks, warps * warp_size, Rows::shared_bytes, stream>>>(arguments);
+    return cudaGetLastError() == cudaSuccess ? 0 : 1;
+  }
+};
+
+struct OnDevice {
+  template <class Op>
+  static int run(const softcheck_call* call) {
+    return on_device(
+        call, [](const DeviceCall& shown) { return run_tree_call<Op>(&shown.call(), TreeLauncher{shown.stream()}); });
+  }
+};
+
+}  // namespace
+}  // namespace softcheck::kernels
+
+namespace kernels = softcheck::kernels;
+
+SOFTCHECK_TREE_ENTRIES(softcheck_cuda_tree_, kernels::TreeOps<kernels::OnDevice>)

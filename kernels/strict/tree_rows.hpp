@@ -1,0 +1,105 @@
+#pragma once
+
+#include "kernels/block/tree_rows.hpp"
+#include "kernels/strict/rows.hpp"
+#include "kernels/strict/tree_passes.hpp"
+
+namespace softcheck::kernels::strict {
+
+/// The tree kernels of kernels/block/tree_rows.hpp, one row of a call at a time, a tile at a time: logits of f32, f16
+/// or bf16. Each thread of the operating system has its own object; the views outlive it.
+class StrictTreeRows {
+ public:
+  explicit StrictTreeRows(const CallViews& views)
+      : views_(views),
+        tile_(views.logits.storage == Storage::f32 ? tile_items<float> : tile_items<Half>),
+        scale_(static_cast<float>(1 / views.theta)) {}
+
+  void softmax(std::int64_t row) { write_weights(row, statistics(row, scale_, false), scale_); }
+  void log_softmax(std::int64_t row) {
+    const TreeStatistics all = statistics(row, scale_, false);
+    const auto shift = static_cast<float>(all.logarithm());
+    write(row, [&](const float* x) {
+      for (std::size_t i = 0; i < tile_; ++i) weights_[i] = (x[i] - all.maximum) * scale_ - shift;
+    });
+  }
+  void logsumexp(std::int64_t row) {
+    store(row, statistics(row, scale_, false).logsumexp(views_.theta, 1 / views_.theta));
+  }
+  void entropy(std::int64_t row) { store(row, statistics(row, scale_, true).entropy()); }
+  void adaptive_softmax(std::int64_t row) {
+    TreeStatistics all = statistics(row, 1, true);
+    const auto beta = static_cast<float>(adaptive_beta(all.entropy()));
+    if (all.defined()) add_up(row, beta, false, all);
+    write_weights(row, all, beta);
+  }
+
+ private:
+  /// The memory of PairedSums.
+  struct Places {
+    float sums[64] = {};
+    float load(int level) const { return sums[level]; }
+    void store(int level, float x) { sums[level] = x; }
+  };
+
+  /// Calls one(begin, x, count) for each tile of a row: its count items from begin on, filled up with -inf.
+  template <class One>
+  void each_tile(std::int64_t row, One one) {
+    for (std::int64_t begin = 0; begin < views_.logits.columns; begin += static_cast<std::int64_t>(tile_)) {
+      const auto count = static_cast<std::size_t>(
+          std::min<std::int64_t>(static_cast<std::int64_t>(tile_), views_.logits.columns - begin));
+      one(begin, read_items<float>(views_.logits, views_.mask_or_null(), row, begin, count, tile_, items_), count);
+    }
+  }
+
+  TreeStatistics statistics(std::int64_t row, float scale, bool products) {
+    float largest = minus_infinity<float>();
+    each_tile(row, [&](std::int64_t, const float* x, std::size_t) { largest = passes_.largest(x, tile_, largest); });
+    TreeStatistics all = {tree_maximum(largest), 0, 0};
+    if (all.defined()) add_up(row, scale, products, all);
+    return all;
+  }
+
+  /// The sums of a row with that maximum.
+  void add_up(std::int64_t row, float scale, bool products, TreeStatistics& all) {
+    PairedSums<Places> sums, of_products;
+    each_tile(row, [&](std::int64_t, const float* x, std::size_t) {
+      passes_.weights(x, tile_, all.maximum, scale, arguments_, weights_);
+      if (products) of_products.add(passes_.products(weights_, arguments_, tile_));
+      sums.add(passes_.sum(weights_, tile_));
+    });
+    all.sum = sums.total();
+    all.products = of_products.total();
+  }
+
+  /// Writes what results(x) leaves in weights_ for the items x of each tile.
+  template <class Results>
+  void write(std::int64_t row, Results results) {
+    const View& out = views_.output();
+    each_tile(row, [&](std::int64_t begin, const float* x, std::size_t count) {
+      results(x);
+      store_elements(weights_, count, out.at(row, begin), out.storage, out.column_stride);
+    });
+  }
+  void write_weights(std::int64_t row, const TreeStatistics& all, float scale) {
+    const float factor = all.factor();
+    write(row, [&](const float* x) {
+      passes_.weights(x, tile_, all.maximum, scale, arguments_, weights_);
+      for (std::size_t i = 0; i < tile_; ++i) weights_[i] *= factor;
+    });
+  }
+  void store(std::int64_t row, double value) const {
+    const View& to = views_.output();
+    store_element(to.at(row, 0), to.storage, static_cast<float>(value));
+  }
+
+  const TreePasses& passes_ = tree_passes();
+  const CallViews& views_;
+  std::size_t tile_;
+  float scale_;
+  alignas(64) float items_[tile_items<Half>];
+  alignas(64) float arguments_[tile_items<Half>];
+  alignas(64) float weights_[tile_items<Half>];
+};
+
+}  // namespace softcheck::kernels::strict

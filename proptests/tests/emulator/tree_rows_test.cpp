@@ -1,0 +1,244 @@
+// The tree kernels: the same bits however a row is laid on threads, those of the strict kernels, and of the order that
+// kernels/block/tree_order.hpp states, added here item by item.
+#include "kernels/block/tree_rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/emulator/block.hpp"
+#include "proptests/tests/emulator/strict_formats.hpp"
+
+namespace softcheck::emulator_tests {
+namespace {
+
+using namespace kernels;
+using emulator::Block;
+using kernel_tests::Tensor;
+
+/// The bits of an index over which the order adds, the first one first: v, stripe, lane, tile.
+std::vector<int> levels_of(int items_of_vector, int tiles) {
+  std::vector<int> levels;
+  const int v = std::countr_zero(static_cast<unsigned>(items_of_vector));
+  for (int bit = 0; bit < v; ++bit) levels.push_back(bit);
+  for (int bit : {v + 5, v + 6}) levels.push_back(bit);
+  for (int bit = v; bit < v + 5; ++bit) levels.push_back(bit);
+  for (int bit = v + 7; 1 << (bit - v - 7) < tiles; ++bit) levels.push_back(bit);
+  return levels;
+}
+
+/// The sum of all items by those levels: each adds the items whose indices differ in its bit.
+float added_by(const std::vector<int>& levels, std::vector<float> x) {
+  x.resize(std::size_t{1} << levels.size(), 0.0F);
+  for (const int bit : levels) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if ((i >> bit & 1) == 0) x[i] += x[i | std::size_t{1} << bit];
+    }
+  }
+  return x[0];
+}
+
+template <class Element>
+struct TreeProblem {
+  using Bits = typename Format<Element>::Bits;
+
+  TreeProblem(std::int64_t r, std::int64_t n, bool with_mask, unsigned seed)
+      : rows(r), columns(n), logits(static_cast<std::size_t>(r * n)), mask(logits.size(), 1), masked(with_mask) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> logit(0, 3);
+    for (Element& x : logits) x = std::bit_cast<Element>(rounded_to<Element>(logit(random)));
+    for (std::uint8_t& m : mask) m = with_mask ? random() % 4 != 0 : 1;
+  }
+
+  template <class Op>
+  TreeArguments<Block, Element> arguments(std::vector<Element>& results) const {
+    const std::int64_t width = Op::of_rows ? 1 : columns;
+    results.assign(static_cast<std::size_t>(rows * width), Element{});
+    TreeArguments<Block, Element> all;
+    all.logits = {{std::span<const Element>(logits), columns, 1},
+                  {std::span<const std::uint8_t>(mask), columns, 1},
+                  masked,
+                  rows,
+                  columns};
+    all.results = {std::span<Element>(results), width, 1};
+    return all;
+  }
+
+  /// The results of a layout on the emulator; clean under every schedule where all_schedules.
+  template <class Op, class Rows>
+  std::vector<Element> results(int warps, bool all_schedules = false) const {
+    std::vector<Element> found;
+    const TreeArguments<Block, Element> all = arguments<Op>(found);
+    const emulator::LaunchShape shape{2, warps * warp_size, Rows::shared_bytes};
+    const auto kernel = [&](Block& block) { Rows::template run<Op>(block, all); };
+    const std::span<std::byte> written = std::as_writable_bytes(std::span<Element>(found));
+    const emulator::LaunchReport report = all_schedules
+                                              ? emulator::launch_under_all_schedules(shape, {&written, 1}, kernel)
+                                              : emulator::launch(shape, kernel);
+    EXPECT_TRUE(report.clean()) << report.text();
+    return found;
+  }
+
+  std::vector<Element> strict(const std::string& op, bool of_rows) const {
+    Tensor<Bits> in(Format<Element>::type, {rows, columns});
+    Tensor<std::uint8_t> visible(kernel_tests::mask_type, {rows, columns});
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      in.elements[i] = std::bit_cast<Bits>(logits[i]);
+      visible.elements[i] = mask[i];
+    }
+    Tensor<Bits> out(Format<Element>::type, of_rows ? std::vector{rows} : std::vector{rows, columns});
+    std::vector<const DLTensor*> inputs = {&in.view};
+    if (masked) inputs.push_back(&visible.view);
+    const softcheck_kernel kernel =
+        kernel_tests::load_kernel("softcheck_strict_kernels", "softcheck_strict_tree_" + op);
+    EXPECT_TRUE(kernel_tests::takes_call(kernel, inputs, {&out.view})) << op;
+    std::vector<Element> all;
+    const auto count = static_cast<std::size_t>(of_rows ? rows : rows * columns);
+    for (std::size_t i = 0; i < count; ++i) all.push_back(std::bit_cast<Element>(out.elements[i]));
+    return all;
+  }
+
+  std::int64_t rows, columns;
+  std::vector<Element> logits;
+  std::vector<std::uint8_t> mask;
+  bool masked;
+};
+
+template <class Element>
+bool same(const std::vector<Element>& left, const std::vector<Element>& right) {
+  return left.size() == right.size() && std::memcmp(left.data(), right.data(), left.size() * sizeof(Element)) == 0;
+}
+
+template <class Element>
+class TreeRows : public testing::Test {
+ protected:
+  static constexpr int most = 32 / vector_items<Element>;
+  static constexpr int of_warp = 32 * warp_size;
+
+  /// Expects the strict kernel's bits of each layout that takes the columns.
+  template <class Op>
+  static void expect_strict_bits(const TreeProblem<Element>& problem, const std::string& op) {
+    const std::vector<Element> strict = problem.strict(op, Op::of_rows);
+    const auto expect = [&]<class Rows>(Rows, int warps, const char* layout) {
+      EXPECT_TRUE(same(problem.template results<Op, Rows>(warps), strict))
+          << op << ", " << problem.columns << " columns, masked " << problem.masked << ": " << layout << ", " << warps;
+    };
+    if (problem.columns <= vector_items<Element> * warp_size) expect(WarpRows<1>(), 1, "a warp, 1 vector");
+    if (problem.columns <= of_warp / 2) expect(WarpRows<most / 2>(), 3, "a warp, half as many vectors");
+    if (problem.columns <= of_warp) expect(WarpRows<most>(), 2, "a warp");
+    for (const int warps : {1, 2, 4, 8, 16}) {
+      if (problem.columns <= warps * of_warp) expect(BlockRows<most, true>(), warps, "a block");
+      if (warps <= 4) expect(BlockRows<most, false>(), warps, "part by part");
+    }
+    if (problem.columns <= 3 * of_warp) expect(BlockRows<most, true>(), 4, "a block");
+    expect(BlockRows<2 * most, false>(), 2, "part by part, twice as many vectors");
+  }
+};
+using TreeElements = testing::Types<float, Half, BFloat>;
+TYPED_TEST_SUITE(TreeRows, TreeElements);
+
+// Labelled full: TreeRows*.HaveTheStrictBitsInEveryLayout
+TYPED_TEST(TreeRows, HaveTheStrictBitsInEveryLayout) {
+  for (const std::int64_t n : {1, 7, 8, 100, 128, 512, 1000, 1024, 1025, 2056, 5000, 16384}) {
+    for (const bool masked : {false, true}) {
+      const TreeProblem<TypeParam> problem(n > 2000 ? 1 : 3, n, masked, static_cast<unsigned>(n));
+      this->template expect_strict_bits<tree::SoftmaxKernel>(problem, "softmax");
+      if (n > 5000) continue;
+      this->template expect_strict_bits<tree::LogSoftmaxKernel>(problem, "log_softmax");
+      this->template expect_strict_bits<tree::LogsumexpKernel>(problem, "logsumexp");
+      this->template expect_strict_bits<tree::EntropyKernel>(problem, "entropy");
+      this->template expect_strict_bits<tree::AdaptiveSoftmaxKernel>(problem, "adaptive_softmax");
+    }
+  }
+}
+
+TYPED_TEST(TreeRows, AreCleanAndTheSameUnderEverySchedule) {
+  constexpr int most = 32 / vector_items<TypeParam>;
+  for (const std::int64_t n : {5, 900, 2500}) {
+    const TreeProblem<TypeParam> problem(3, n, n == 5, 1);
+    problem.template results<tree::AdaptiveSoftmaxKernel, BlockRows<most, true>>(4, true);
+    problem.template results<tree::EntropyKernel, BlockRows<most, false>>(2, true);
+    if (n < 1000) problem.template results<tree::SoftmaxKernel, WarpRows<most>>(2, true);
+  }
+}
+
+// Of the maximum, a weight of exactly 1, softmax is 1 / S: its bits are those of S as added here.
+TYPED_TEST(TreeRows, AddInTheOrderThatIsStated) {
+  constexpr int items = vector_items<TypeParam>;
+  constexpr float unscale = arithmetic::ExpConstants<float>::unscale;
+  int other_levels = 0, lost_tile = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    const std::int64_t n = 4 * tile_items<TypeParam> - 37 - static_cast<int>(seed);
+    const TreeProblem<TypeParam> problem(1, n, false, seed);
+    std::vector<float> weights;
+    float m = minus_infinity<float>();
+    for (const TypeParam x : problem.logits) m = std::max(m, widened(x));
+    for (const TypeParam x : problem.logits) weights.push_back(tree_weight(with_weight(widened(x) - m)) * unscale);
+    std::vector<int> levels = levels_of(items, 4);
+    const float sum = added_by(levels, weights);
+    // In f32, where each bit of S shows: of 16 bits the entropy does, in f32.
+    std::vector<TypeParam> none;
+    std::vector<float> wide(1);
+    TreeArguments<Block, TypeParam> all = problem.template arguments<tree::LogsumexpKernel>(none);
+    all.results = {};
+    all.wide = {std::span<float>(wide), 1, 1};
+    all.logits.values = {std::span<const TypeParam>(problem.logits), n, 1};
+    emulator::launch({1, 64, BlockRows<32 / items, false>::shared_bytes}, [&](Block& block) {
+      BlockRows<32 / items, false>::template run<tree::LogsumexpKernel>(block, all);
+    });
+    const auto result = [&](float s) { return static_cast<float>(TreeStatistics{m, s / unscale, 0}.logsumexp(1, 1)); };
+    EXPECT_EQ(wide[0], result(sum)) << n;
+    std::swap(levels.front(), levels[levels.size() - 3]);
+    if (added_by(levels, weights) != sum) ++other_levels;
+    weights.resize(static_cast<std::size_t>(3 * tile_items<TypeParam>));
+    if (result(added_by(levels_of(items, 4), weights)) != wide[0]) ++lost_tile;
+  }
+  EXPECT_GT(other_levels, 0);
+  EXPECT_EQ(lost_tile, 12);
+}
+
+// Clusters and blocks that share a row: each adds an aligned power of two of tiles, and their sums are added in pairs.
+TEST(TreeOrder, IsThatOfAnyPartsOfARow) {
+  struct Places {
+    float sums[64] = {};
+    float load(int level) const { return sums[level]; }
+    void store(int level, float x) { sums[level] = x; }
+  };
+  std::mt19937 random(1);
+  std::lognormal_distribution<float> of_tile(0, 2);
+  for (const int tiles : {1, 2, 3, 5, 64, 100, 1023}) {
+    std::vector<float> sums(static_cast<std::size_t>(tiles));
+    for (float& sum : sums) sum = of_tile(random);
+    PairedSums<Places> whole;
+    for (const float sum : sums) whole.add(sum);
+    for (int part = 2; part <= 64; part *= 2) {
+      PairedSums<Places> parts;
+      for (int begin = 0; begin < tiles; begin += part) {
+        PairedSums<Places> own;
+        for (int i = begin; i < std::min(tiles, begin + part); ++i) own.add(sums[static_cast<std::size_t>(i)]);
+        parts.add(own.total());
+      }
+      EXPECT_EQ(parts.total(), whole.total()) << tiles << " tiles, " << part << " a part";
+    }
+  }
+}
+
+// Its own division and a sum that is a float: the bits of the logarithm that has a theorem.
+TEST(TreeStatistics, LogarithmsAreThoseOfTheOtherKernels) {
+  constexpr float scale = 1 / arithmetic::ExpConstants<float>::unscale;
+  std::mt19937 random(1);
+  for (int i = 0; i < 2'000'000; ++i) {
+    const auto bits = 0x3f800000U + static_cast<std::uint32_t>(random() % (i % 4 == 0 ? 0x0d000000U : 0x00800000U));
+    const auto s = std::bit_cast<float>(bits);
+    ASSERT_EQ((TreeStatistics{0, s * scale, 0}.logarithm()), logarithm_of_one_plus(static_cast<double>(s) - 1)) << s;
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::emulator_tests
