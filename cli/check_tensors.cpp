@@ -125,7 +125,8 @@ std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
           {"window", !flags.window.empty(), scores},
           {"softcap", flags.softcap.has_value(), loss || scores},
           {"dropout-scale", flags.dropout_scale.has_value(), scores && !is_attention_gradient(op)},
-          {"top-left", flags.top_left, scores}};
+          {"top-left", flags.top_left, scores},
+          {"sigmoid-bias", flags.sigmoid_bias.has_value(), op->sigmoid}};
 }
 
 void require_parameter_flags(const CheckFlags& flags, Op op) {
@@ -190,6 +191,7 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
   attributes.top_p = flags.top_p.value_or(0);
   attributes.min_p = flags.min_p.value_or(0);
   attributes.causal_top_left = flags.top_left;
+  attributes.sigmoid_bias = flags.sigmoid_bias;
   if (!flags.window.empty()) {
     std::tie(attributes.window_left_plus_1, attributes.window_right_plus_1) = window_of(flags.window);
   }

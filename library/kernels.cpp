@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "judge/exhaustive/exhaustive_judge.hpp"
 #include "judge/inference/contract_inference.hpp"
@@ -152,6 +153,7 @@ Json attributes_json(Op op, const Attributes& attributes) {
             {"causal_top_left", attributes.causal_top_left},
             {"interleaved_heads", attributes.interleaved_heads}};
   if (attributes.dropout_scale != 0) json["dropout_scale"] = attributes.dropout_scale;
+  if (attributes.sigmoid_bias) json["sigmoid_bias"] = *attributes.sigmoid_bias;
   return json;
 }
 
@@ -159,6 +161,7 @@ TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {
   if (subject.op->is_attention()) {
     AttentionCase attention;
     from_text(text, attention);
+    attention = subject.op.attention_op().completed(std::move(attention));
     AttentionTask task{subject.op, subject.contract, output_format(subject.op, attention.format)};
     return subject.op.attention_op().call(task, attention);
   }

@@ -193,6 +193,8 @@ void require_attributes(const TensorTask& task) {
   within("dropout_scale", scores && drops, a.dropout_scale, a.dropout_scale > 0 && std::isfinite(a.dropout_scale),
          "a finite number > 0 beside a dropout");
   within("causal_top_left", scores, a.causal_top_left ? 1 : 0, true, "");
+  const double sigmoid_bias = a.sigmoid_bias.value_or(0);
+  within("sigmoid_bias", op->sigmoid, sigmoid_bias, std::isfinite(sigmoid_bias), "a finite number");
 }
 
 }  // namespace

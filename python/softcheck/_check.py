@@ -305,6 +305,7 @@ def check(
     top_p_softmax               logits (rows, n); returns the softmax of the kept items, 0 elsewhere
     attention                   q, k, v, each (batch, heads, length, dim); returns out, lse and entropy, as many as
                                 outputs says
+    sigmoid_attention           q, k, v as of attention; returns out
     attention_backward          q, k, v; out of the forward pass, like q with v's dim, and its lse (batch, heads,
                                 queries), float32 (float64 for float64); the loss's gradient by out. Returns dq, dk,
                                 dv, then dsinks (heads), float32 (float64 for float64), in calls with sinks, and dbias,
@@ -328,6 +329,8 @@ def check(
     attention and its gradient  window (left, right): the number of keys that a query sees on each side of its own
                                 position, -1 for all; softcap (0: none); sinks and alibi_slopes ((heads) or None); bias
                                 ((batch, heads or 1, queries, keys) or None); causal_top_left
+    sigmoid_attention           those of attention, and sigmoid_bias, a float (-ln(keys) for a function that does not
+                                take it)
     attention_backward          lse_gradient (like lse, or None: ds = p (g - delta + lse_gradient))
     packed sequences            cu_seqlens_q, cu_seqlens_k (int32, where each sequence begins, and the end),
                                 max_seqlen_q, max_seqlen_k (the largest lengths)

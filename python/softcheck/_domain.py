@@ -59,6 +59,8 @@ def domain_of(adapter: Adapter, domain: str | None, strides: bool, empty_rows: b
         adapter.top_left = "causal=top-left" in given or (adapter.top_left and not any(word.startswith("causal=") for word in given))
         implied += ["causal=top-left"] if adapter.top_left else []
         implied += sorted({word for name, word in SEQUENCE_WORDS.items() if name in takes})
+        if op.has_sigmoid_bias and "sigmoid_bias" not in takes:
+            implied.append("sigmoid_bias=-ln(keys)")
     elif not empty_rows:
         implied.append("n>=1")
     if op.is_attention_gradient:

@@ -49,6 +49,7 @@ class Attributes(TypedDict, total=False):
     causal_top_left: bool
     dropout_mask: Any
     dropout_scale: float
+    sigmoid_bias: float | None
 
 
 _USUAL: dict[str, Any] = {"mask": None, "theta": 1.0, "scale": None, "causal": False, **ATTRIBUTES}
@@ -112,6 +113,8 @@ def _tensors(op: Op, inputs: Any, outputs: Any, attributes: dict[str, Any]) -> _
         scale = 1.0
         if op.is_attention:
             scale = 1 / math.sqrt(max(1, tensors[0].array.shape[-1] if tensors[0].array.ndim else 1))
+    if op.has_sigmoid_bias and attributes["sigmoid_bias"] is None:
+        attributes["sigmoid_bias"] = -math.log(max(1, *tensors[1].array.shape[-2:-1], 1))
     given = _attributes(op, attributes, written)
     roles: list[int] = []
     if op.has_terms:
@@ -140,6 +143,8 @@ def _attributes(op: Op, attributes: dict[str, Any], written: list[_dtypes.Tensor
             given["mean"] = int(value == "mean")
         elif name == "k":
             given["k"] = _chosen(value, written)
+        elif name == "sigmoid_bias":
+            given[name] = number(name, value)
         elif name not in TENSORS and (name != "dropout_scale" or attributes["dropout_mask"] is not None):
             given[name] = _CONVERTED[type(off)](name, value)
     return given or None
@@ -242,8 +247,9 @@ def assert_output(
 
     Losses also take label_smoothing, z_loss and ignore_index; merges lse_base2; top-k renormalize; top_p_softmax top_p
     and min_p (0: off). attention and attention_backward take window (left, right; -1 is all), sinks (heads),
-    alibi_slopes (heads), bias and causal_top_left; attention_backward also lse_gradient (like lse), and attention
-    dropout_mask (batch, heads, queries, keys; True = kept) with dropout_scale, the factor of kept weights.
+    alibi_slopes (heads), bias and causal_top_left; sigmoid_attention also sigmoid_bias, by default -ln of the number of
+    keys; attention_backward also lse_gradient (like lse), and attention dropout_mask (batch, heads, queries, keys;
+    True = kept) with dropout_scale, the factor of kept weights.
     With out and lse, attention_backward is judged as a function that read them, whatever errors they have. Without
     them it is judged as a function whose forward pass keeps the same contract.
 

@@ -376,6 +376,10 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   if (options.domain.expanded && !options.domain.compact && draw.one_in(2)) draw_expanded(draw, a);
   take_conventions(a, options.domain);
   if (options.gradients) draw_gradients(draw, a, s.batch * s.heads() * s.queries);
+  // Without one the call has the usual bias (AttentionOp::completed).
+  if (options.sigmoid && !options.domain.usual_sigmoid_bias && draw.one_in(2)) {
+    a.attributes.sigmoid_bias = draw.one_in(3) ? 0 : 3 * draw.normal() - 2;
+  }
   return a;
 }
 
