@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <stdexcept>
 
@@ -30,10 +31,11 @@ constexpr PaperSpread paper[] = {{"2B", 2.28, 14.78, 5.69, 2.05}, {"7B", 0.09, 3
 
 // The largest coefficient is 1/(1 + others), and the sharp upper bound others >= (n - 1) e^-spread; the smallest has
 // 1 + others - e^-spread <= n - 1. Each side is at most n terms, each of an exponential below 2 ulp and an argument
-// that was rounded once: of the spread or less, so that it moves a term by its rounding's spread 2^-53.
+// that was rounded once: of the spread or less, so that it moves a term by its rounding's spread 2^-53. A sink is one
+// more term, or one more factor of all.
 bool is_certain(const RowStatistics& row) {
   const double n = static_cast<double>(row.items), least = std::exp(-row.spread());
-  const double off = (n + row.spread() + 8) * 0x1p-52;
+  const double off = (n + row.spread() + 12) * 0x1p-52;
   const double upper = (n - 1) * least, all = 1 + row.others;
   return row.others * (1 - off) >= upper * (1 + off) && all * (1 + off) - least * (1 - off) <= (n - 1) * (1 - off);
 }
@@ -46,25 +48,27 @@ class Observer {
     spread_.certified_least = certificate.spread.lower;
     spread_.certified = certificate.spread.upper;
     spread_.certified_logit = certificate.logit.upper;
+    sink_ = certificate.sink;
   }
 
-  void add(const RowStatistics& row, std::span<const double> logits) {
-    if (row.items < 2) return;
-    const double delta = row.spread();
+  void add(const RowStatistics& items, std::span<const double> logits) {
+    if (items.items < 2) return;
+    const double delta = items.spread();
     ++spread_.rows;
     spread_.largest = std::max(spread_.largest, delta);
     spread_.sum += delta;
     spread_.last = delta;
-    spread_.largest_logit = std::max({spread_.largest_logit, std::abs(row.largest), std::abs(row.smallest)});
+    spread_.largest_logit = std::max({spread_.largest_logit, std::abs(items.largest), std::abs(items.smallest)});
+    const RowStatistics row = sink_ ? models::with_sink(items, *sink_) : items;
     spread_.entropy_sum += row.entropy;
-    spread_.coefficient_sum += row.largest_coefficient();
+    spread_.coefficient_sum += std::exp(items.largest - row.largest) / (1 + row.others);
     spread_.first_token_sum += row.first_coefficient;
     if (is_certain(row)) {
       ++decided_;
     } else {
       decide(logits);
     }
-    if (row.items > 2 && delta > 0) add_shares(row);
+    if (row.items > 2 && row.spread() > 0) add_shares(row);
   }
 
   void finish(HeadSpreads& result, bool has_window) {
@@ -85,7 +89,9 @@ class Observer {
 
  private:
   void decide(std::span<const double> logits) {
-    std::vector<Certificate> certificates = theory::certify_coefficient_bounds(theory::LevelRow(logits), 1);
+    std::vector<double> whole(logits.begin(), logits.end());
+    if (sink_) whole.push_back(*sink_);
+    std::vector<Certificate> certificates = theory::certify_coefficient_bounds(theory::LevelRow(whole), 1);
     const auto is_open = [](const Certificate& c) { return c.verdict != Verdict::proved; };
     if (std::ranges::none_of(certificates, is_open)) {
       ++decided_;
@@ -104,6 +110,7 @@ class Observer {
   }
 
   HeadSpread spread_;
+  std::optional<double> sink_;
   std::size_t decided_ = 0;
   std::vector<Certificate> open_;
 };

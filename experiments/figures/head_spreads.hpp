@@ -49,6 +49,11 @@ struct HeadSpreads {
 /// the paper's, is decided for the row's logits as doubles: by sums with a rounding bound, or where these leave it open
 /// by enclosures.
 ///
+/// A head with a sink s has coefficients e^(e_k) / (sum_j e^(e_j) + e^s): those of softmax of the n + 1 logits e_1 ...
+/// e_n, s, the last left out. So Lemma 2.1 holds for them with n + 1 items and the spread max(M, s) - min(m, s), and
+/// is decided for that row; entropies, coefficients and shares of the exponent are that row's, too. The spreads shown
+/// are the items'.
+///
 /// throws   as models::open_checkpoint, describe, certify_heads, read_token_ids and ForwardPass; std::invalid_argument
 ///          if no input has two ids
 HeadSpreads spreads_of_heads(const HeadSpreadOptions& options);

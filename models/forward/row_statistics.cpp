@@ -46,6 +46,23 @@ RowStatistics statistics_of(std::span<const double> logits, bool sees_first) {
 
 }  // namespace
 
+// Weights in the unit of the largest logit M' of all: the items' S = 1 + others is a S, a = e^(M - M'), their moment
+// sum w (e - M) = S (ln S - H) moves by S (M - M'), and the sink adds w = e^(s - M') to one and w (s - M') to the
+// other.
+RowStatistics with_sink(const RowStatistics& row, double sink) {
+  RowStatistics whole = row;
+  ++whole.items;
+  whole.largest = std::max(row.largest, sink);
+  whole.smallest = std::min(row.smallest, sink);
+  const double a = std::exp(row.largest - whole.largest), w = std::exp(sink - whole.largest), items = 1 + row.others;
+  whole.others = sink > row.largest ? a * items : row.others + w;
+  const double moment =
+      a * items * (std::log1p(row.others) - row.entropy + (row.largest - whole.largest)) + w * (sink - whole.largest);
+  whole.entropy = std::log1p(whole.others) - moment / (1 + whole.others);
+  whole.first_coefficient = row.first_coefficient * a * items / (1 + whole.others);
+  return whole;
+}
+
 void each_row(const LayerAttention& layer, const HeadDescription& head, const TokenRange& input, Index first,
               Index count, const std::function<void(const RowStatistics& row, std::span<const double> logits)>& seen) {
   const Index width = head.query.outputs.count;

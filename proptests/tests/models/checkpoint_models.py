@@ -119,8 +119,9 @@ TEXT_TOWER = dict(vocab_size=40, hidden_size=32, intermediate_size=24, num_hidde
                   max_position_embeddings=24, pad_token_id=0, bos_token_id=1, eos_token_id=2)
 VISION_TOWER = dict(hidden_size=36, intermediate_size=24, num_hidden_layers=2, num_attention_heads=3, image_size=12,
                     patch_size=3, num_channels=1)
-for kind, text in (("CLIP", dict(TEXT_TOWER, projection_dim=8)), ("Siglip", dict(TEXT_TOWER, projection_size=36))):
-    MODELS[kind.lower()] = (kind + "Model", dict(text_config=text, vision_config=VISION_TOWER), towers(
+for kind, text, more in (("CLIP", TEXT_TOWER, dict(projection_dim=8)),
+                         ("Siglip", dict(TEXT_TOWER, projection_size=36), {})):
+    MODELS[kind.lower()] = (kind + "Model", dict(more, text_config=text, vision_config=VISION_TOWER), towers(
         (1, "text_model.encoder.layers.{layer}.self_attn", "text_model.encoder.layers.{layer}.layer_norm1"),
         (2, "vision_model.encoder.layers.{layer}.self_attn", "vision_model.encoder.layers.{layer}.layer_norm1")))
 

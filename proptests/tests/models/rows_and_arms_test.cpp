@@ -138,6 +138,18 @@ TEST(RowStatistics, AreThoseOfTheDefinition) {
           const bool sees_first = static_cast<Index>(expected.size()) == query + 1;
           EXPECT_NEAR(row.first_coefficient, sees_first ? static_cast<double>(moments.first) : 0.0, room);
           EXPECT_NEAR(row.entropy, layer.entropy(input.first + query, h), room);
+          for (const long double sink : {-7.0L, 0.25L, 30.0L}) {
+            std::vector<long double> whole = expected;
+            whole.push_back(sink);
+            const RowStatistics with = with_sink(row, static_cast<double>(sink));
+            const auto [lowest, highest] = std::ranges::minmax(whole);
+            const Moments all = moments_of(whole);
+            EXPECT_EQ(with.items, row.items + 1);
+            EXPECT_NEAR(with.spread(), static_cast<double>(highest - lowest), room);
+            EXPECT_NEAR(with.entropy, static_cast<double>(all.entropy), room);
+            EXPECT_NEAR(with.others, static_cast<double>(all.others), room);
+            EXPECT_NEAR(with.first_coefficient, sees_first ? static_cast<double>(all.first) : 0.0, room);
+          }
           ++query;
           ++rows;
         });
@@ -237,6 +249,44 @@ TEST(HeadSpreads, AreThoseOfTheRowsAndEveryRowIsDecided) {
       EXPECT_LE(head.sharp_lower, 1 + room);
       EXPECT_LE(head.upper, head.sharp_upper);
       EXPECT_LE(head.lower, head.sharp_lower);
+    }
+    return true;
+  });
+}
+
+// The row of Lemma 2.1 has a sink's score as one more logit.
+TEST(HeadSpreads, HaveTheSinkInTheRow) {
+  const TextFile ids("7 3 9\n3 9 14 22 5 38 17 4 11 30 8 26\n");
+  const Opened file = opened("gpt_oss");
+  const experiments::HeadSpreads spreads = experiments::spreads_of_heads(
+      {.model = checkpoint_folder("gpt_oss").string(), .tokens = ids.path.string(), .kernel = attention_kernel()});
+  EXPECT_EQ(spreads.decided, spreads.heads.size() * 13);
+  const ForwardPass pass(*file.checkpoint, file.model, two_inputs, attention_kernel());
+  pass.run(file.model.layers - 1, [&](const LayerAttention& layer) {
+    for (std::int64_t h = 0; h < file.model.heads; ++h) {
+      const auto place = static_cast<std::size_t>(layer.layer * file.model.heads + h);
+      const VectorPlace& place_of_sink = file.model.head_list[place].sink;
+      const double sink =
+          file.checkpoint->read(*file.checkpoint->find(place_of_sink.tensor), {0, 1}, place_of_sink.entries).values(0);
+      long double largest = 0, entropy = 0, coefficient = 0;
+      for (const TokenRange& input : pass.inputs()) {
+        for (Index query = 1; query < input.count; ++query) {
+          std::vector<long double> whole = logits_of(layer, file.model.head_list[place], input.first, query);
+          const auto [least, most] = std::ranges::minmax(whole);
+          largest = std::max(largest, most - least);
+          whole.push_back(sink);
+          entropy += moments_of(whole).entropy;
+          long double sum = 0;
+          for (const long double e : whole) sum += std::exp(e - most);
+          coefficient += 1 / sum;
+        }
+      }
+      const experiments::HeadSpread& head = spreads.heads[place];
+      EXPECT_NEAR(head.largest, static_cast<double>(largest), room);
+      EXPECT_NEAR(head.entropy_sum, static_cast<double>(entropy), 13 * room);
+      EXPECT_NEAR(head.coefficient_sum, static_cast<double>(coefficient), 13 * room);
+      EXPECT_LE(head.sharp_upper, 1 + room);
+      EXPECT_LE(head.sharp_lower, 1 + room);
     }
     return true;
   });

@@ -204,5 +204,20 @@ TEST(SealedJson, AChangedByteIsSeen) {
   EXPECT_THAT(unsealing(sealed_json({{"rows", {{{{1}}}}}}, "some 1")), HasSubstr("nests deeper"));
 }
 
+// A campaign's parts of a report keep where each stack of layers begins.
+TEST(StoredReport, HasTheStacksOfItsModel) {
+  CheckpointQuestion question;
+  question.path = folder_of("whisper").string();
+  question.threads = 1;
+  const CheckpointReport report = certify_checkpoint(question);
+  const CheckpointReport read = report_from(stored_report(report));
+  EXPECT_EQ(to_table(read, 0), to_table(report, 0));
+  EXPECT_THAT(to_table(read, 1), ::testing::HasSubstr("  decoder from layer 2 on: 2 layers of 2 heads, width 32"));
+  const auto json = nlohmann::json::parse(to_json(read, ""));
+  EXPECT_EQ(json["model"]["heads"], 12);
+  EXPECT_EQ(json["model"]["parts"][2]["name"], "cross-attention");
+  EXPECT_EQ(json["model"]["parts"][2]["context"], 11);
+}
+
 }  // namespace
 }  // namespace softcheck::models
