@@ -25,7 +25,7 @@ std::optional<Enclosure> score_of(const AttentionRow& row, std::size_t j) {
 
 std::optional<EnclosedRow> weights_of(const AttentionTask& task, const AttentionRow& row,
                                       std::span<const std::size_t> items) {
-  if (row.has_terms() || row.sink) return std::nullopt;  // the oracles handle these
+  if (row.has_terms() || row.sink || !row.kept.empty()) return std::nullopt;  // the oracles handle these
   std::vector<std::optional<Enclosure>> scores;
   for (const std::size_t j : items) {
     scores.push_back(score_of(row, j));
