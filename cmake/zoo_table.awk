@@ -13,6 +13,7 @@ BEGIN {
   own["cross_entropy"] = own["cross_entropy_mean"] = "loss"
   own["attention"] = own["adaptive_attention"] = "output|lse|entropy"
   own["attention_backward"] = "dq|dk|dv"
+  own["sigmoid_attention"] = "output"
   own["merge_states"] = "out"
   own["topk_softmax"] = "weight"
   own["top_p_softmax"] = "kept"

@@ -49,7 +49,8 @@ Json ops() {
                       {"attributes", op->attributes},
                       {"packed", op->packed},
                       {"pages", op->pages},
-                      {"filters", op->filters}});
+                      {"filters", op->filters},
+                      {"sigmoid", op->sigmoid}});
   }
   return result;
 }

@@ -133,6 +133,7 @@ void add_attributes(const AttentionCase& a, TensorCall& call) {
   call.attributes.window_right_plus_1 = plus_1(of.window_right);
   call.attributes.softcap = of.softcap;
   call.attributes.causal_top_left = a.is_top_left();
+  call.attributes.sigmoid_bias = of.sigmoid_bias;
   const auto add = [&](Role role, TensorPlace place, const std::vector<double>& values) {
     if (values.empty()) return;
     call.inputs.push_back({std::move(place), values});
@@ -233,7 +234,7 @@ TensorCall attention_call(const AttentionCase& a, numerics::Format scalars) {
   call.inputs.push_back({compact_place(a.cache_format(), {s.batch, s.kv_heads, s.keys, s.value_dim}), a.values});
   if (!a.mask.empty()) call.inputs.push_back(mask_tensor(a));
   if (a.needs_version_2()) {
-    call.op = SOFTCHECK_OP_ATTENTION;
+    call.op = a.attributes.sigmoid_bias ? SOFTCHECK_OP_SIGMOID_ATTENTION : SOFTCHECK_OP_ATTENTION;
     call.roles = {Role::query, Role::key, Role::value};
     if (!a.mask.empty()) call.roles.push_back(Role::mask);
     add_attributes(a, call);

@@ -121,6 +121,7 @@ std::vector<ContractForms::Form> ContractForms::forms() const {
     });
   }
   if (has_word("gradient")) either([](Contract& contract) { contract.gradient = GradientForm::jacobian; });
+  if (has_word("sigmoid")) either([](Contract& contract) { contract.sigmoid = SigmoidForm::tanh; });
   for (const auto& [key, word] : stored_words) {
     if (has_word(key)) either([=, word = word](Contract& contract) { contract.*word = stored; });
   }
@@ -144,7 +145,7 @@ std::vector<std::string> ContractForms::words_set(const Contract& contract) cons
   const auto add = [&](const char* key) {
     if (word_of(contract, key) != word_of(base_, key)) keys.emplace_back(key);
   };
-  for (const char* key : {"lse", "theta", "entropy_from", "scale", "gradient", "exp_floor"}) add(key);
+  for (const char* key : {"lse", "theta", "entropy_from", "scale", "gradient", "sigmoid", "exp_floor"}) add(key);
   for (const auto& [key, word] : stored_words) {
     if (contract.*word != base_.*word) keys.emplace_back(key);
   }

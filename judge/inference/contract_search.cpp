@@ -67,7 +67,7 @@ void ContractSearch::ask(std::uint64_t max_length) {
       op_->answers.at_the_logits ? std::vector<double>{0, 0, -0.5} : std::vector<double>{0, 1.5, -3, 100, -1000};
   ask_pairs(prober_, base_.input, 0, normal, count, shifts, pairs_);
   if (op_->answers.coefficients) ask_pairs(prober_, base_.input, normal + 2, smallest, 64, std::array{0.0}, tiny_);
-  if (forms_.has_word("weights") && !is_gradient(op_)) ask_equal_rows(prober_, base_.input, equal_);
+  if (forms_.has_word("weights") && !is_gradient(op_) && !op_->sigmoid) ask_equal_rows(prober_, base_.input, equal_);
   for (const std::uint64_t n : lengths_) {
     for (const Format format : forms_.accumulators()) {
       // Beyond 1/u additions the sum stops growing, and no bound is tight.

@@ -38,6 +38,7 @@ class AttentionOp;
   OP(entmax15)                    \
   OP(attention)                   \
   OP(adaptive_attention)          \
+  OP(sigmoid_attention)           \
   OP(attention_backward)
 
 /// The meaning of a tensor to its op: the ABI's softcheck_role (kernels/abi/softcheck_kernel.h).
@@ -101,6 +102,7 @@ struct Attributes {
   bool causal_top_left = false, interleaved_heads = false;
   std::int64_t page_size = 0;
   double dropout_scale = 0;  // the factor of kept weights, if the call has a dropout
+  std::optional<double> sigmoid_bias = {};  // nothing: -ln(number of keys)
   // Top-k.
   std::int32_t k = 0;  // items chosen per row, at most n
   bool renormalize = false;
@@ -142,6 +144,7 @@ struct OpTraits {
   bool has_theta = true;
   bool optional_theta = false;  // a loss: calls have a theta other than 1 if the domain has temperature
   bool adaptive = false;        // beta follows from the entropy (Appendix G)
+  bool sigmoid = false;         // attention: its weights are sigmoids, not a softmax
   bool takes_mask = true;
   bool takes_infinities = true;   // -inf marks a masked item
   bool saved_logarithms = false;  // in the first input, -inf is log(0), an ordinary number

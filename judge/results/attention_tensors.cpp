@@ -7,6 +7,7 @@
 #include "judge/results/four_dimensions.hpp"
 #include "judge/results/given_tensor.hpp"
 #include "judge/results/task_checks.hpp"
+#include "proptests/generators/attention/attention_attributes.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -71,6 +72,7 @@ AttentionTensors::AttentionTensors(const TensorTask& task)
   row_.scale = task.scale;
   row_.softcap = task.attributes.softcap;
   if (kept_) row_.dropout_scale = task.attributes.dropout_scale;
+  row_.sigmoid_bias = task.attributes.sigmoid_bias.value_or(usual_sigmoid_bias(keys_));
 }
 
 std::vector<std::int64_t> AttentionTensors::index(std::size_t row) const {

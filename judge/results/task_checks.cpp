@@ -82,7 +82,7 @@ void require_roles(const TensorTask& task) {
   bool fits = roles.size() == task.inputs.size() && std::ranges::all_of(needed, has);
   for (const Role role : roles) {
     const bool term = role == Role::sinks || role == Role::slopes || role == Role::bias ||
-                      (role == Role::dropout && !is_attention_gradient(task.op));
+                      (role == Role::dropout && !is_attention_gradient(task.op) && !task.op->sigmoid);
     const bool known = definition_of(task.op, role) != nullptr || (role == Role::mask && task.op->takes_mask) ||
                        (term && task.op->attributes) || (role == Role::lse_gradient && is_attention_gradient(task.op));
     if (!known) {
@@ -193,6 +193,8 @@ void require_attributes(const TensorTask& task) {
   within("dropout_scale", scores && drops, a.dropout_scale, a.dropout_scale > 0 && std::isfinite(a.dropout_scale),
          "a finite number > 0 beside a dropout");
   within("causal_top_left", scores, a.causal_top_left ? 1 : 0, true, "");
+  const double sigmoid_bias = a.sigmoid_bias.value_or(0);
+  within("sigmoid_bias", op->sigmoid, sigmoid_bias, std::isfinite(sigmoid_bias), "a finite number");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "judge/ops/attention/attention_thresholds.hpp"
 #include "judge/ops/attention/claim_verdict.hpp"
+#include "judge/ops/attention/sigmoid_thresholds.hpp"
 #include "judge/ops/rows/call_judge.hpp"
 #include "judge/results/attention_tensors.hpp"
 #include "judge/results/exact_query.hpp"
@@ -74,7 +75,9 @@ CountedRows counted_of(const TensorTask& task, const Contract& contract) {
 }
 
 AttentionTask attention_task(const TensorTask& task, const Contract& contract) {
-  return {task.op, contract, output_format(task.op, contract.input)};
+  AttentionTask result{task.op, contract, output_format(task.op, contract.input)};
+  if (task.op->sigmoid) result.contract.masked = MaskedRows::zero;
+  return result;
 }
 
 // Value c of the output, or the lse or entropy, of a query without visible keys.
@@ -148,6 +151,11 @@ void granted_query(const AttentionTask& task, AttentionTensors& tensors, QueryKi
   std::vector<std::size_t> left;
   const AttentionRow row = tensors.usual_row(left);
   const VisibleKeys visible(task.contract, row);
+  if (task.op->sigmoid) {
+    const SigmoidThresholds thresholds(task, row, visible);
+    for (std::size_t k = 0; k < left.size(); ++k) allowed[left[k]] = granted(task.contract, thresholds.column(k));
+    return;
+  }
   const AttentionThresholds thresholds(task, row, visible);
   const bool usable = thresholds.usable();
   Contract of_scalars = task.contract;

@@ -142,6 +142,7 @@ std::string parameters_text(const TensorTask& task) {
       text += fmt::format(", window {}:{}", window(a.window_left_plus_1), window(a.window_right_plus_1));
     }
     if (a.softcap != 0) text += fmt::format(", softcap {}", a.softcap);
+    if (a.sigmoid_bias) text += fmt::format(", sigmoid_bias {}", *a.sigmoid_bias);
     return text + (a.causal_top_left ? ", top-left" : "");
   }
   if (task.theta != 1) text = fmt::format(", theta {}", task.theta);

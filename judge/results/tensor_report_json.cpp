@@ -62,6 +62,7 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
       result["softcap"] = task.attributes.softcap;
       result["causal_top_left"] = task.attributes.causal_top_left;
     }
+    if (task.attributes.sigmoid_bias) result["sigmoid_bias"] = *task.attributes.sigmoid_bias;
   } else if (!task.op->elements.empty()) {
     result["k"] = task.attributes.k;
     result["renormalize"] = task.attributes.renormalize;

@@ -95,6 +95,7 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     content.attributes.window_left_plus_1 = request.attributes.window_left_plus_1;
     content.attributes.window_right_plus_1 = request.attributes.window_right_plus_1;
     content.attributes.softcap = request.attributes.softcap;
+    content.attributes.sigmoid_bias = request.attributes.sigmoid_bias.value_or(0);
     content.attributes.causal_top_left = request.attributes.causal_top_left ? 1 : 0;
     content.attributes.interleaved_heads = request.attributes.interleaved_heads ? 1 : 0;
     content.attributes.label_smoothing = request.attributes.label_smoothing;

@@ -19,6 +19,7 @@ AttentionOptions cases_for(const KernelSubject& subject) {
   cases.domain = subject.domain;
   cases.gradients =
       std::ranges::any_of(subject.op->inputs, [](const OpInput& input) { return input.role == Role::out_gradient; });
+  cases.sigmoid = subject.op->sigmoid;
   // Adaptive attention multiplies the scores' errors by beta's.
   const double more = subject.op->adaptive ? 8 : 1;
   const numerics::Contract& contract = subject.contract;
@@ -127,7 +128,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
         sentence,
         std::move(claims),
         generator,
-        [&trial, check](const AttentionCase& c) { return trial.watched().without_exempt((trial.*check)(c)); },
+        [&trial, check](const AttentionCase& c) { return trial.watched().without_exempt(trial.check(c, check)); },
         std::move(listed)};
     property.pointed_at = [domain](const AttentionCase& c, const Certificates& failed) {
       return cases_named_by(c, failed, domain);

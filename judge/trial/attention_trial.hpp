@@ -66,6 +66,11 @@ class AttentionTrial {
   /// After a call with the same lengths in another order, at the same addresses.
   Certificates after_other_lengths(const AttentionCase& attention);
 
+  /// The check of the case as a call of the op.
+  Certificates check(const AttentionCase& attention, Certificates (AttentionTrial::*of)(const AttentionCase&)) {
+    return task_.op->sigmoid ? (this->*of)(op().completed(attention)) : (this->*of)(attention);
+  }
+
   const AttentionTask& task() const { return task_; }
   /// The value claims that every verdict needs; a kernel may refuse to return lse and entropy.
   std::vector<std::string> value_claims() const { return {proptests::value_claims(task_.op).front()}; }

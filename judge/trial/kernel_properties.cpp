@@ -9,7 +9,6 @@
 
 #include "judge/ops/rows/matrix_features.hpp"
 #include "judge/ops/rows/row_op.hpp"
-#include "judge/trial/class_order.hpp"
 #include "judge/trial/listed_calls.hpp"
 #include "proptests/generators/row_matrices/known_matrices.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"

@@ -10,7 +10,7 @@
 
 #include "judge/call/evidence.hpp"
 #include "judge/sandbox/guarded_pages.hpp"
-#include "judge/trial/loading_property.hpp"
+#include "judge/trial/effort_properties.hpp"
 #include "judge/trial/plainest_case.hpp"
 
 namespace softcheck::proptests {

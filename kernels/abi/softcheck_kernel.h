@@ -75,7 +75,12 @@
  *                      slopes are f64 for f64 inputs, else f32. All are finite.
  *                      If dropout (uint8, batch, heads, queries, keys) is an input, the weight of key j in the sum over
  *                      the values is dropout_scale p_j where it is nonzero, else 0. lse and entropy are those of p. A
- *                      NaN in a dropped value may make its column NaN. Such calls have no sinks.
+ *                      NaN in a dropped value may make its column NaN.
+ *
+ *   sigmoid_attention  q, k, v[, mask][, slopes]          out like q with v's dim: sum sigmoid(s + b) v over the keys
+ *                      [, bias]                          that the query sees, with attention's s and b = sigmoid_bias,
+ *                                                        finite, usually -ln keys. A query that sees no key has out 0.
+ *                                                        Always a call of version 2
  *
  *   attention, packed  q (total_q, heads, dim), k, v      out (total_q, heads, v's dim); lse and entropy
  *                      (total_k, kv heads, dim), cu_q,    (heads, total_q)
@@ -209,8 +214,9 @@ enum softcheck_op {
   SOFTCHECK_OP_ENTMAX15 = 17,
   SOFTCHECK_OP_CROSS_ENTROPY_MEAN = 18,
   SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD = 19,
-  SOFTCHECK_OP_SOFT_CROSS_ENTROPY = 22,
-  SOFTCHECK_OP_SOFT_CROSS_ENTROPY_BACKWARD = 23
+  SOFTCHECK_OP_SIGMOID_ATTENTION = 20,
+  SOFTCHECK_OP_SOFT_CROSS_ENTROPY = 21,
+  SOFTCHECK_OP_SOFT_CROSS_ENTROPY_BACKWARD = 22
 };
 
 /* softcheck_call_2.input_roles: the role of each input. */
@@ -241,7 +247,7 @@ enum softcheck_role {
 
 /* The parameters of ops; zero means off. The judge sets the windows, softcap, causal_top_left, page_size,
  * label_smoothing, z_loss, ignore_index, lse_base2, mean, k, renormalize, top_p, min_p, interleaved_heads and
- * dropout_scale; the others are reserved. */
+ * dropout_scale and sigmoid_bias; the others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append members */
   int32_t reserved;
@@ -261,6 +267,7 @@ typedef struct softcheck_attributes {
   int64_t ignore_index;      /* if SOFTCHECK_ROLE_LABELS is an input: a row with this label has loss and gradient 0 */
   int64_t page_size;         /* attention: slots of a page, if SOFTCHECK_ROLE_BLOCK_TABLE is an input; else 0 */
   double dropout_scale;      /* attention: the factor of kept weights, if SOFTCHECK_ROLE_DROPOUT is an input; else 0 */
+  double sigmoid_bias;       /* sigmoid_attention: added to all scores */
 } softcheck_attributes;
 
 /* For every DLTensor: shape is never NULL if ndim > 0. strides count elements, are positive, and may have any values

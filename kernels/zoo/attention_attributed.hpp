@@ -19,6 +19,7 @@ struct AttributedCall {
   std::int64_t left = -1, right = -1;  // number of keys that a query sees on each side of its own position; -1: all
   bool top_left = false;
   double softcap = 0;
+  double sigmoid_bias = 0;
   std::vector<std::int64_t> sink_head, slope_head, bias_head;  // of each query head
 
   std::int64_t place_of(std::int64_t i) const { return i + plain.diagonal; }
@@ -29,6 +30,7 @@ template <class Real>
 struct AttributedRow : Row<Real> {
   Real softcap = 0;
   Real slope = 0;
+  Real sigmoid_bias = 0;
   std::int64_t place = 0;  // its position among the keys
   std::vector<Real> bias;  // (n) or none
   std::optional<Real> sink;
@@ -38,17 +40,18 @@ struct AttributedRow : Row<Real> {
   std::size_t window_begin = 0;              // the first key of its window
 };
 
-inline std::optional<AttributedCall> unpack_attributed(const softcheck_call& call) {
+inline std::optional<AttributedCall> unpack_attributed(const softcheck_call& call,
+                                                       std::uint32_t op = SOFTCHECK_OP_ATTENTION) {
   const softcheck_call_2* whole = softcheck_version_2(&call);
   softcheck_call first = call;
   first.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
   if (whole == nullptr) {
-    if (!accepts(call)) return std::nullopt;
+    if (op != SOFTCHECK_OP_ATTENTION || !accepts(call)) return std::nullopt;
     AttributedCall a;
     a.plain = unpack(call);
     return a;
   }
-  if (whole->op != SOFTCHECK_OP_ATTENTION || call.n_inputs < 3) return std::nullopt;
+  if (whole->op != op || call.n_inputs < 3) return std::nullopt;
   AttributedCall a;
   const DLTensor* mask = nullptr;
   for (std::uint32_t i = 3; i < call.n_inputs; ++i) {
@@ -77,6 +80,7 @@ inline std::optional<AttributedCall> unpack_attributed(const softcheck_call& cal
   a.left = whole->attributes->window_left_plus_1 - 1;
   a.right = whole->attributes->window_right_plus_1 - 1;
   a.softcap = whole->attributes->softcap;
+  a.sigmoid_bias = whole->attributes->sigmoid_bias;
   a.top_left = whole->attributes->causal_top_left != 0;
   if (a.top_left) a.plain.diagonal = 0;
   for (std::int64_t h = 0; h < a.plain.q.shape[1]; ++h) {
@@ -93,6 +97,7 @@ AttributedRow<Real> gather(const AttributedCall& a, std::int64_t b, std::int64_t
   static_cast<Row<Real>&>(row) = gather<Real>(a.plain, b, h, i);
   const auto head = static_cast<std::size_t>(h);
   row.softcap = static_cast<Real>(a.softcap);
+  row.sigmoid_bias = static_cast<Real>(a.sigmoid_bias);
   row.place = a.place_of(i);
   if (a.slopes) row.slope = load<Real>(a.slopes->type, a.slopes->at(a.slope_head[head], 0, 0));
   row.without_window = row.visible;
@@ -165,8 +170,9 @@ void drop(AttributedRow<Real>& row) {
 
 /// Calls compute(AttributedRow<Real>&) for every query. Before that, change(AttributedCall&) may change the call.
 template <class Compute, class Change>
-int attend_attributed(const softcheck_call* call, Compute compute, Change change) {
-  std::optional<AttributedCall> a = unpack_attributed(*call);
+int attend_attributed(const softcheck_call* call, Compute compute, Change change,
+                      std::uint32_t op = SOFTCHECK_OP_ATTENTION) {
+  std::optional<AttributedCall> a = unpack_attributed(*call, op);
   if (!a) return 1;
   change(*a);
   return in_format_of(a->plain.q.type, [&]<class Real>(Real) {

@@ -51,6 +51,8 @@ class AttentionOracle {
   Enclosure entropy() const { return weights().entropy(); }
   Enclosure beta() const;                 // 1 if attention is not adaptive
   std::vector<Enclosure> output() const;  // (dv)
+  /// Sigmoid attention: sum v / (1 + e^-(x + bias)) over the visible items but the sink, (dv).
+  std::vector<Enclosure> sigmoid_output(double bias) const;
 
  private:
   EnclosedRow scores_;

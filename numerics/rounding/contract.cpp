@@ -34,6 +34,7 @@ constexpr Names<LseForm, 4> lse_forms{{{"centred", LseForm::centred},
                                        {"running", LseForm::running},
                                        {"base2", LseForm::base2}}};
 constexpr Names<GradientForm, 2> gradient_forms{{{"row", GradientForm::row}, {"jacobian", GradientForm::jacobian}}};
+constexpr Names<SigmoidForm, 2> sigmoid_forms{{{"exp", SigmoidForm::exp}, {"tanh", SigmoidForm::tanh}}};
 constexpr Names<ThetaUse, 2> theta_uses{{{"fused", ThetaUse::fused}, {"before", ThetaUse::before}}};
 constexpr Names<EntropyFrom, 3> entropy_sources{{{"deviations", EntropyFrom::deviations},
                                                  {"logits", EntropyFrom::logits},
@@ -233,6 +234,8 @@ constexpr ContractRow words_of_contracts[]{
     stored_word<&Contract::sinks>("sinks", "attention: the format in which sinks are stored"),
     choice_word<&Contract::gradient, gradient_forms>(
         "gradient", "row|jacobian", "softmax's gradient: y (g - sum y g), or the Jacobian matrix times g", false),
+    choice_word<&Contract::sigmoid, sigmoid_forms>(
+        "sigmoid", "exp|tanh", "sigmoid attention: from one exponential, or (1 + tanh(x / 2)) / 2", false),
     {{"exp_floor", "2^-K", "computed exponentials are at least 2^-K, also those of -inf"},
      read_least_exp,
      least_exp_word,
@@ -241,7 +244,7 @@ constexpr ContractRow words_of_contracts[]{
                                             false),
     choice_word<&Contract::infinity, infinite_rows>("infinity", "any|limit",
                                                     "a visible +inf gives NaN or the limit, or the limit alone", false),
-    {{"tanh", "Kulp", "the softcap's tanh errs by K ulp of its value"},
+    {{"tanh", "Kulp", "the tanh of a softcap and of sigmoid=tanh errs by K ulp of its value"},
      read_tanh_word,
      tanh_word,
      [](const Contract& contract) { return contract.tanh_error != default_tanh_error; }},

@@ -36,6 +36,8 @@ enum class EntropyFrom { deviations, logits, coefficients };
 enum class ScaleUse { whole, split, stored };
 /// Softmax's gradient: y (g - M), M = sum y g; or the product of g with the matrix of y_i [i = j] - y_i y_j.
 enum class GradientForm { row, jacobian };
+/// A sigmoid from one exponential, or (1 + tanh(x / 2)) / 2.
+enum class SigmoidForm { exp, tanh };
 /// Which of equal items top-k chooses and lists first: any, or the one with the lowest index.
 enum class Ties { any, lowest };
 /// The result of a visible logit of +inf: NaN or the limit for each value, or only the limit.
@@ -54,7 +56,7 @@ struct Contract {
   double exp_error = 2;                    // E: |computed exp(a) / exp(a) - 1| <= E u; 1 ulp = 2 u; exp(0) is 1
   double exp_argument_error = 1;           // A: the argument has relative error A u; 1 for x - max
   double log_error = 2;                    // E_l: |computed ln(a) / ln(a) - 1| <= E_l u; as exp_error
-  double tanh_error = default_tanh_error;  // attention's softcap: |computed tanh(a) / tanh(a) - 1| <= that u
+  double tanh_error = default_tanh_error;  // of softcaps and sigmoid=tanh: |computed tanh(a) / tanh(a) - 1| <= that u
   double least_exp = 0;                    // a computed exponential is at least this; 0: no such floor
   Summation summation;
   MaskedRows masked = MaskedRows::nan;
@@ -65,6 +67,7 @@ struct Contract {
   EntropyFrom entropy_from = EntropyFrom::deviations;
   ScaleUse scale = ScaleUse::whole;
   GradientForm gradient = GradientForm::row;
+  SigmoidForm sigmoid = SigmoidForm::exp;
   Ties ties = Ties::any;
   InfiniteRows infinity = InfiniteRows::any;
   // Formats of stored intermediate numbers; nothing: the accumulator's.

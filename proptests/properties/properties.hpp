@@ -34,6 +34,7 @@ std::vector<Property> remark_c_1_properties();
 std::vector<Property> norm_ellipsoid_properties();
 std::vector<Property> rotary_positions_properties();
 std::vector<Property> attention_variants_properties();
+std::vector<Property> sigmoid_attention_properties();
 
 // The properties with any check instead of their own, for planted wrong versions.
 
@@ -133,5 +134,8 @@ PropertyOf<RowCase> windows_keep_coefficients_up(RowCheck check);
 PropertyOf<RowCase> sinks_take_from_the_items(RowCheck check);
 PropertyOf<RowCase> sinks_count_as_items(RowCheck check);
 PropertyOf<RowCase> caps_bound_logits(RowCheck check);
+
+PropertyOf<RowCase> fixed_biases_keep_coefficients(RowCheck check);
+PropertyOf<RowCase> length_biases_disperse(RowCheck check);
 
 }  // namespace softcheck::proptests

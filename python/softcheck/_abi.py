@@ -69,6 +69,7 @@ class Attributes(ctypes.Structure):
         ("ignore_index", ctypes.c_int64),
         ("page_size", ctypes.c_int64),
         ("dropout_scale", ctypes.c_double),
+        ("sigmoid_bias", ctypes.c_double),
     ]
 
 
@@ -107,7 +108,7 @@ def attributes_of(call: Call) -> dict[str, Any]:
     if call.abi_version != 2:
         return {}
     attributes = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.attributes.contents
-    numbers = ("label_smoothing", "z_loss", "ignore_index", "softcap", "k", "top_p", "min_p")
+    numbers = ("label_smoothing", "z_loss", "ignore_index", "softcap", "k", "top_p", "min_p", "sigmoid_bias")
     found = {name: getattr(attributes, name) for name in numbers}
     found |= {name: bool(getattr(attributes, name)) for name in ("causal_top_left", "lse_base2", "renormalize")}
     found["dropout_scale"] = attributes.dropout_scale or 1.0

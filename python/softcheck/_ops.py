@@ -65,6 +65,7 @@ class Op:
         self.may_scale = table["optional_theta"]
         """Calls of it have a temperature if the domain says so."""
         self.has_terms = table["attributes"]
+        self.has_sigmoid_bias = table["sigmoid"]
         self.row_values = table["value_per_row"]
         self.attributes = self._attributes()
         # Each op that takes a mask also takes a temperature, which is 1 by default, except for a gradient. If an array
@@ -95,8 +96,10 @@ class Op:
             found |= {"top_p": 0.0, "min_p": 0.0}
         if self.has_terms:
             found |= {"window": (-1, -1), "softcap": 0.0, **dict.fromkeys(TERMS), "causal_top_left": False}
-        if self.has_terms:
+        if self.has_terms and not self.has_sigmoid_bias:
             found |= {"dropout_mask": None, "dropout_scale": 1.0}
+        if self.has_sigmoid_bias:
+            found |= {"sigmoid_bias": None}
         return found
 
 

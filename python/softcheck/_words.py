@@ -25,6 +25,7 @@ OpName = Literal[
     "entmax15",
     "attention",
     "adaptive_attention",
+    "sigmoid_attention",
     "attention_backward",
 ]
 DtypeName = Literal[

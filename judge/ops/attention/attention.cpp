@@ -1,4 +1,4 @@
-// Attention and adaptive attention: judged query by query (attention_judge.hpp).
+// Attention, adaptive attention and sigmoid attention: judged query by query (attention_judge.hpp).
 #include <array>
 #include <utility>
 
@@ -17,27 +17,48 @@ constexpr std::array<std::string_view, 3> plain_claims{"kernel.attention.output"
 constexpr std::array<std::string_view, 3> adaptive_claims{
     "kernel.adaptive_attention.output", "kernel.adaptive_attention.lse", "kernel.adaptive_attention.entropy"};
 
+constexpr std::array<std::string_view, 1> sigmoid_claims{"kernel.sigmoid_attention.output"};
+
+enum class Weights { softmax, adaptive, sigmoid };
+
 class Attention final : public AttentionOp {
   static constexpr std::array inputs{OpInput{Role::query}, OpInput{Role::key}, OpInput{Role::value}};
   static constexpr std::array<std::string_view, 3> outputs{"output", "lse", "entropy"};
   static constexpr std::array<std::string_view, 8> words{"weights",     "values",  "scores", "scale",
                                                          "differences", "softcap", "sinks",  "lse=base2"};
+  static constexpr std::array<std::string_view, 6> sigmoid_words{"weights", "values",  "scores",
+                                                                 "scale",   "softcap", "sigmoid"};
 
  public:
-  constexpr Attention(std::string_view name, std::span<const std::string_view> claims, bool adaptive)
+  constexpr Attention(std::string_view name, std::span<const std::string_view> claims, Weights weights)
       : AttentionOp({.name = name,
                      .inputs = inputs,
-                     .outputs = outputs,
+                     .outputs = std::span(outputs).first(claims.size()),
                      .claims = claims,
-                     .attributes = !adaptive,
-                     .packed = !adaptive,
-                     .pages = !adaptive,
+                     .attributes = weights != Weights::adaptive,
+                     .packed = weights == Weights::softmax,
+                     .pages = weights == Weights::softmax,
+                     .all_outputs = weights == Weights::sigmoid,
                      .has_theta = false,
-                     .adaptive = adaptive,
-                     .answers = {.words = words, .coefficients = true, .expensive = true}}) {}
+                     .adaptive = weights == Weights::adaptive,
+                     .sigmoid = weights == Weights::sigmoid,
+                     .answers = {.words = weights == Weights::sigmoid ? std::span<const std::string_view>(sigmoid_words)
+                                                                      : std::span<const std::string_view>(words),
+                                 .coefficients = true,
+                                 .expensive = true,
+                                 .masked_rows = weights != Weights::sigmoid}}) {}
+
+  AttentionCase completed(AttentionCase attention) const override {
+    if (!traits.sigmoid) return attention;
+    attention.outputs = 1;
+    if (!attention.attributes.sigmoid_bias) {
+      attention.attributes.sigmoid_bias = usual_sigmoid_bias(attention.shape.keys);
+    }
+    return attention;
+  }
 
   TensorCall call(const AttentionTask& task, const AttentionCase& attention) const override {
-    return attention_call(attention, task.scalars);
+    return attention_call(traits.sigmoid ? completed(attention) : attention, task.scalars);
   }
 
   Outputs dense(const AttentionCase& attention, Outputs got) const override {
@@ -86,12 +107,14 @@ class Attention final : public AttentionOp {
   }
 };
 
-constinit const Attention plain_op("attention", plain_claims, false);
-constinit const Attention adaptive_op("adaptive_attention", adaptive_claims, true);
+constinit const Attention plain_op("attention", plain_claims, Weights::softmax);
+constinit const Attention adaptive_op("adaptive_attention", adaptive_claims, Weights::adaptive);
+constinit const Attention sigmoid_op("sigmoid_attention", sigmoid_claims, Weights::sigmoid);
 
 }  // namespace
 
 constinit const Op Op::attention = plain_op;
 constinit const Op Op::adaptive_attention = adaptive_op;
+constinit const Op Op::sigmoid_attention = sigmoid_op;
 
 }  // namespace softcheck::proptests

@@ -11,6 +11,7 @@
 #include "judge/ops/attention/attention_thresholds.hpp"
 #include "judge/ops/attention/claim_verdict.hpp"
 #include "judge/ops/attention/query_oracles.hpp"
+#include "judge/ops/attention/sigmoid_thresholds.hpp"
 #include "judge/ops/rows/judged_row.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/formats/next_double.hpp"
@@ -38,6 +39,7 @@ class QueryJudge {
         verdicts_(verdicts) {}
 
   void judge(const AttentionValues& got) {
+    if (task_.op->sigmoid) return judge_sigmoid(got);
     const AttentionThresholds thresholds(task_, row_, visible_);
     if (!thresholds.usable()) return judge_by_limits(got);
     verdicts_.vacuity.add_row(!thresholds.promises());
@@ -69,6 +71,14 @@ class QueryJudge {
                                   {},
                                   false,
                                   reason});
+  }
+
+  void judge_sigmoid(const AttentionValues& got) {
+    const SigmoidThresholds thresholds(task_, row_, visible_);
+    verdicts_.vacuity.add_row(visible_.may_overflow);
+    ClaimVerdict verdict = verdict_of(output, task_.contract);
+    for (std::size_t c = 0; c < got.out.size(); ++c) verdict.add(c, thresholds.column(c), got.out[c]);
+    verdict.report();
   }
 
   // For scores whose errors are too large for a finite threshold.
@@ -183,6 +193,13 @@ RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, 
   const PrecisionScope precision(113);
   RowVerdicts verdicts;
   const VisibleKeys visible(task.contract, row);
+  if (task.op->sigmoid && visible.keys() == 0 && (task.contract.masked != MaskedRows::zero || visible.sink)) {
+    AttentionTask of_nothing = task;
+    of_nothing.contract.masked = MaskedRows::zero;
+    AttentionRow blind = row;
+    blind.sink.reset();
+    return judge_attention(of_nothing, blind, got);
+  }
   if (visible.items.empty()) {
     ValueFinding finding;
     finding.claim = "kernel.masked_row";

@@ -33,6 +33,7 @@ struct AttentionRow {
   std::vector<double> distances = {};  // (n) |p - j|, if slope is not 0
   std::vector<double> bias = {};       // (n) or empty
   std::optional<double> sink = {};     // one more item after the keys; its value is 0
+  double sigmoid_bias = 0;             // of sigmoid attention
 
   // The dropout: 1 for each kept key, 0 for the others (n), or empty; and the factor of the kept weights.
   std::vector<double> kept = {};
@@ -54,8 +55,8 @@ struct AttentionValues {
 /// one finding per claim, for the value that used most of its threshold. Long double with certified errors decides
 /// nearly all values, enclosures the rest.
 ///
-/// Claims: kernel.attention.output, .lse and .entropy, or those of kernel.adaptive_attention; kernel.masked_row for a
-/// query whose keys are all masked.
+/// Claims: kernel.attention.output, .lse and .entropy, or those of kernel.adaptive_attention or
+/// kernel.sigmoid_attention; kernel.masked_row for a query whose keys are all masked.
 RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got);
 
 }  // namespace softcheck::proptests

@@ -33,6 +33,9 @@ class AttentionOp : public OpDefinition {
 
   const AttentionOp* attention() const final { return this; }
 
+  /// The case with what every call of the op has.
+  virtual AttentionCase completed(AttentionCase attention) const { return attention; }
+
   virtual TensorCall call(const AttentionTask& task, const AttentionCase& attention) const = 0;
 
   /// Converts the outputs of the case's call to those of a dense batch.

@@ -64,6 +64,7 @@ AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::s
   for (std::size_t j = 0; j < s.keys; ++j) row.visible.push_back(a.sees(b, h, i, j) ? 1 : 0);
   const AttentionAttributes& of = a.attributes;
   row.softcap = of.softcap;
+  row.sigmoid_bias = of.sigmoid_bias.value_or(usual_sigmoid_bias(s.keys));
   if (!of.sinks.empty()) row.sink = of.sinks[h];
   if (!of.slopes.empty()) {
     row.slope = of.slopes[h];

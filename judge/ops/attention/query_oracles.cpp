@@ -7,7 +7,7 @@ namespace softcheck::proptests {
 using namespace numerics;
 
 QueryOracles::QueryOracles(const AttentionTask& task, const AttentionRow& row, std::span<const std::size_t> items)
-    : row_(row), items_(items.size()) {
+    : row_(row), items_(items.size()), sigmoid_(task.op->sigmoid) {
   if (task.op->adaptive) definition_ = definition_of(task.contract);
   for (const std::size_t j : items) {
     const auto take = [j](std::vector<double>& to, std::span<const double> from, std::size_t size) {
@@ -27,7 +27,7 @@ Enclosure QueryOracles::value(AttentionClaim claim, std::size_t column) {
   if (claim == AttentionClaim::lse) return oracle.logsumexp();
   if (claim == AttentionClaim::entropy) return oracle.entropy();
   std::vector<Enclosure>& output = outputs_[working_precision()];
-  if (output.empty()) output = oracle.output();
+  if (output.empty()) output = sigmoid_ ? oracle.sigmoid_output(row_.sigmoid_bias) : oracle.output();
   return output[column];
 }
 

@@ -190,6 +190,7 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *                          keys)], with two to four dimensions, batch and heads first; out[, lse[, entropy]]. In a
  *                          call of version 2 input_roles may name the inputs, in any order: also sinks, slopes and
  *                          bias, as below. With sinks there is no entropy
+ *   sigmoid_attention      q, k, v[, mask]; out; without attributes sigmoid_bias is -ln of the number of keys
  *   attention_backward     q, k, v[, out, lse], out_gradient[, mask]; dq, dk, dv[, dsinks][, dbias]
  *
  * More about attention_backward:

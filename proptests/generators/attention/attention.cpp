@@ -60,7 +60,7 @@ bool AttentionCase::holds_values_in_keys() const {
   return true;
 }
 
-bool AttentionCase::needs_version_2() const { return has_attributes() || sequences.any(); }
+bool AttentionCase::needs_version_2() const { return has_attributes() || sequences.any() || attributes.sigmoid_bias; }
 
 bool AttentionCase::has_attributes() const {
   const AttentionAttributes& a = attributes;
@@ -193,6 +193,8 @@ CallTraits traits_of(const AttentionCase& a) {
   traits.dropout = !a.attributes.kept.empty();
   traits.cache = a.attributes.cache;
   traits.lse_gradients = !a.attributes.lse_gradients.empty();
+  traits.other_sigmoid_bias =
+      a.attributes.sigmoid_bias.value_or(usual_sigmoid_bias(s.keys)) != usual_sigmoid_bias(s.keys);
   traits.top_left = a.attributes.top_left;
   traits.interleaved = a.is_interleaved();
   traits.packed = a.sequences.packed;

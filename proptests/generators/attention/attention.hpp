@@ -103,6 +103,7 @@ struct AttentionOptions {
   bool blind_queries = false;  // queries may see nothing, and there may be no keys or no queries
   bool layouts = false;        // false: all tensors are compact
   bool gradients = false;      // the op is a gradient: cases have gradients, and do not choose their outputs
+  bool sigmoid = false;        // the op is sigmoid attention: cases have its bias, and one output
   /// The scores' unit roundoff: (dim + 4) unit |scale| sum |q k| stays below 1/16, so that thresholds are meaningful.
   double score_unit = 0x1p-24;
   bool attributes = false;         // draw the attributes that the domain names

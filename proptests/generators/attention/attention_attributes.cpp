@@ -150,6 +150,7 @@ std::string head_text(const AttentionAttributes& a) {
   if (!a.kept.empty()) text += " dropout=" + numerics::hex_float(a.dropout_scale);
   if (a.cache) text += " cache=" + std::string(numerics::properties(*a.cache).name);
   if (!a.lse_gradients.empty()) text += " dlse";
+  if (a.sigmoid_bias) text += " sigmoid_bias=" + numerics::hex_float(*a.sigmoid_bias);
   return text;
 }
 
@@ -178,6 +179,8 @@ void draw_attributes(Draw& draw, AttentionCase& a, const AttentionOptions& optio
     a.outputs = 1 + (chosen[2] && domain.sink_gradients ? 1 : 0) + (chosen[4] && domain.bias_gradient ? 2 : 0);
   }
 }
+
+double usual_sigmoid_bias(std::size_t keys) { return keys == 0 ? 0 : -std::log(static_cast<double>(keys)); }
 
 void take_conventions(AttentionCase& a, const Domain& domain) {
   if (domain.causal != CausalAlignment::either) a.attributes.top_left = domain.causal == CausalAlignment::top_left;

@@ -34,11 +34,13 @@ struct AttentionAttributes {
   /// For a gradient: that of the loss by the log-sum-exps, (batch, heads, queries) in the format scalars_of(), or
   /// empty.
   std::vector<double> lse_gradients;
+  std::optional<double> sigmoid_bias;  // of every call of sigmoid attention: b of sigmoid(score + b)
 
   bool window() const { return window_left || window_right; }
 };
 
-/// " window=3:all alignment=top-left softcap=0x1p+5 sinks slopes bias=heads dlse": those that are on.
+/// " window=3:all alignment=top-left softcap=0x1p+5 sinks slopes bias=heads dlse sigmoid_bias=-0x1p+1": those that are
+/// on.
 std::string head_text(const AttentionAttributes& attributes);
 
 /// The format of sinks, slopes, and gradients by the log-sum-exps.
@@ -47,6 +49,9 @@ numerics::Format scalars_of(numerics::Format inputs);
 /// Draws some of the attributes that the options' domain names, at least one if it names any. Keeps scores within what
 /// score_unit can resolve.
 void draw_attributes(Draw& draw, AttentionCase& attention, const AttentionOptions& options);
+
+/// -ln(keys), rounded to double; 0 without keys.
+double usual_sigmoid_bias(std::size_t keys);
 
 /// Gives the case what its domain fixes: alignment, grouping, mask and bias.
 void take_conventions(AttentionCase& attention, const Domain& domain);

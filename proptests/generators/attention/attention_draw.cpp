@@ -11,6 +11,7 @@
 #include "proptests/generators/attention/attention_attributes.hpp"
 #include "proptests/generators/attention/attention_heights.hpp"
 #include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 
 namespace softcheck::proptests {
@@ -375,21 +376,18 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   if (options.domain.expanded && !options.domain.compact && draw.one_in(2)) draw_expanded(draw, a);
   take_conventions(a, options.domain);
   if (options.gradients) draw_gradients(draw, a, s.batch * s.heads() * s.queries);
+  // Without one the call has the usual bias (AttentionOp::completed).
+  if (options.sigmoid && !options.domain.usual_sigmoid_bias && draw.one_in(2)) {
+    a.attributes.sigmoid_bias = draw.one_in(3) ? 0 : 3 * draw.normal() - 2;
+  }
   return a;
 }
 
 }  // namespace
 
 rc::Gen<AttentionCase> attention_cases(const AttentionOptions& options) {
-  struct Generator {
-    AttentionOptions options;
-    rc::Shrinkable<AttentionCase> operator()(const rc::Random& random, int size) const {
-      return rc::shrinkable::shrinkRecur(draw_case(random, size, options), [options = options](const AttentionCase& a) {
-        return shrink_attention_case(a, options);
-      });
-    }
-  };
-  return Generator{options};
+  return shrinking_cases([=](const rc::Random& random, int size) { return draw_case(random, size, options); },
+                         [=](const AttentionCase& from) { return shrink_attention_case(from, options); });
 }
 
 }  // namespace softcheck::proptests

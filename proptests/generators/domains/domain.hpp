@@ -91,6 +91,7 @@ struct CallTraits {
   bool bias_gradient = false;             // the call asks for that by the bias
   bool lse_gradients = false;             // the inputs include the gradient by the log-sum-exps
   bool top_left = false;
+  bool other_sigmoid_bias = false;     // sigmoid attention's bias is not -ln(keys)
   bool interleaved = false;            // query head h reads key head h % kv_heads
   bool values_view = false;            // values are in the memory of their keys
   bool packed = false, pages = false;  // layout of attention's sequences
@@ -101,6 +102,7 @@ struct Domain {
   std::map<std::string, LengthRange, std::less<>> lengths;  // the limited lengths
   bool unit_theta = false;                                  // theta = 1
   bool usual_scale = false;                                 // scale = 1 / sqrt(dim), rounded to double
+  bool usual_sigmoid_bias = false;                          // sigmoid attention's bias = -ln(keys), rounded to double
   bool compact = false;
   bool contiguous = false;
   bool finite = false;

@@ -3,7 +3,7 @@
 
 #include "judge/call/evidence.hpp"
 #include "judge/report/failure_story.hpp"
-#include "judge/trial/loading_property.hpp"
+#include "judge/trial/effort_properties.hpp"
 #include "judge/trial/wrong_value.hpp"
 #include "judge/verdict/certificate_text.hpp"
 #include "proptests/tests/judge/kernel_samples.hpp"

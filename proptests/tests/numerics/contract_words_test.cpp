@@ -77,7 +77,7 @@ TEST(Contract, WordsOfFormsAndStorageAreRead) {
 }
 
 TEST(Contract, WordsOfCommonArithmeticAreRead) {
-  const char* words = "differences=bf16 softcap=f16 sinks=bf16 gradient=jacobian exp_floor=2^-126 lse=running";
+  const char* words = "differences=bf16 softcap=f16 sinks=bf16 gradient=jacobian exp_floor=2^-126 lse=running sigmoid=tanh";
   const Contract contract = read(words);
   EXPECT_EQ(contract.differences, Format::bf16);
   EXPECT_EQ(contract.softcap, Format::f16);
@@ -85,6 +85,7 @@ TEST(Contract, WordsOfCommonArithmeticAreRead) {
   EXPECT_EQ(contract.gradient, GradientForm::jacobian);
   EXPECT_EQ(contract.least_exp, 0x1p-126);
   EXPECT_EQ(contract.lse, LseForm::running);
+  EXPECT_EQ(contract.sigmoid, SigmoidForm::tanh);
   EXPECT_EQ(read(to_string(contract)), contract);
   EXPECT_EQ(word_of(contract, "exp_floor"), "exp_floor=2^-126");
   EXPECT_EQ(read("lse=base2").in_nats(2), 2 * std::numbers::ln2);
