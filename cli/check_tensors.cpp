@@ -88,7 +88,7 @@ std::vector<OpFile> files_of(Op op) {
   if (op->takes_mask) input(Role::mask, false);
   if (op->attributes) {
     for (const Role role : {Role::sinks, Role::slopes, Role::bias}) input(role, false);
-    if (!is_attention_gradient(op)) input(Role::dropout, false);
+    if (!is_attention_gradient(op) && !op->sigmoid) input(Role::dropout, false);
   }
   if (merges_states(op)) {
     files.insert(files.end(), {{"output", true}, {"output-lse", true}});
@@ -124,7 +124,7 @@ std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
           {"min-p", flags.min_p.has_value(), op->filters},
           {"window", !flags.window.empty(), scores},
           {"softcap", flags.softcap.has_value(), loss || scores},
-          {"dropout-scale", flags.dropout_scale.has_value(), scores && !is_attention_gradient(op)},
+          {"dropout-scale", flags.dropout_scale.has_value(), scores && !is_attention_gradient(op) && !op->sigmoid},
           {"top-left", flags.top_left, scores},
           {"sigmoid-bias", flags.sigmoid_bias.has_value(), op->sigmoid}};
 }

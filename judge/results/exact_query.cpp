@@ -25,7 +25,8 @@ std::optional<Enclosure> score_of(const AttentionRow& row, std::size_t j) {
 
 std::optional<EnclosedRow> weights_of(const AttentionTask& task, const AttentionRow& row,
                                       std::span<const std::size_t> items) {
-  if (row.has_terms() || row.sink || task.op->sigmoid) return std::nullopt;  // the oracles handle these
+  // The oracles handle these.
+  if (row.has_terms() || row.sink || task.op->sigmoid || !row.kept.empty()) return std::nullopt;
   std::vector<std::optional<Enclosure>> scores;
   for (const std::size_t j : items) {
     scores.push_back(score_of(row, j));

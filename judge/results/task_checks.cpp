@@ -82,7 +82,7 @@ void require_roles(const TensorTask& task) {
   bool fits = roles.size() == task.inputs.size() && std::ranges::all_of(needed, has);
   for (const Role role : roles) {
     const bool term = role == Role::sinks || role == Role::slopes || role == Role::bias ||
-                      (role == Role::dropout && !is_attention_gradient(task.op));
+                      (role == Role::dropout && !is_attention_gradient(task.op) && !task.op->sigmoid);
     const bool known = definition_of(task.op, role) != nullptr || (role == Role::mask && task.op->takes_mask) ||
                        (term && task.op->attributes) || (role == Role::lse_gradient && is_attention_gradient(task.op));
     if (!known) {

@@ -22,6 +22,9 @@ Domain domain_of(std::string_view words, Op op) {
   if (domain.temperature && !op->optional_theta) {
     throw std::invalid_argument("domain: temperature needs a loss, got --op " + std::string(to_string(op)));
   }
+  if (domain.dropout && op->sigmoid) {
+    throw std::invalid_argument("domain: dropout needs --op attention or attention_backward, got sigmoid_attention");
+  }
   if (domain.cache && (!op->is_attention() || op->optional_outputs != 0)) {
     throw std::invalid_argument("domain: cache= needs --op attention or adaptive_attention, got " +
                                 std::string(to_string(op)));

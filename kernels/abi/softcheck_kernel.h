@@ -75,7 +75,7 @@
  *                      slopes are f64 for f64 inputs, else f32. All are finite.
  *                      If dropout (uint8, batch, heads, queries, keys) is an input, the weight of key j in the sum over
  *                      the values is dropout_scale p_j where it is nonzero, else 0. lse and entropy are those of p. A
- *                      NaN in a dropped value may make its column NaN. Such calls have no sinks.
+ *                      NaN in a dropped value may make its column NaN.
  *
  *   sigmoid_attention  q, k, v[, mask][, slopes]          out like q with v's dim: sum sigmoid(s + b) v over the keys
  *                      [, bias]                          that the query sees, with attention's s and b = sigmoid_bias,

@@ -299,6 +299,7 @@ def check(
     softmax and its family      logits (rows, n), along the last axis; a gradient: the saved output and the upstream
                                 gradient, each (rows, n)
     cross_entropy               logits (rows, V), labels (rows) of int32 or int64; its gradient: also upstream (rows)
+    soft_cross_entropy          logits, targets, both (rows, V); its gradient: also upstream (rows)
     merge_states                out (parts, rows, dim), lse (parts, rows); returns out (rows, dim), lse (rows)
     topk_softmax                logits (rows, n); returns weights (rows, k), float32 (float64 for float64 logits), and
                                 ids (rows, k), int32 or int64
@@ -319,7 +320,8 @@ def check(
     ops that have them          mask (bool, True = visible, or None in a call without a mask), theta, scale, causal;
                                 out
     losses                      label_smoothing, z_loss, softcap (0: none), class_weights ((n) of the logits' dtype, or
-                                None), ignore_index (-100 for a function that does not take it)
+                                None), ignore_index (-100 for a function that does not take it); theta: x = logits /
+                                theta, and calls then have no softcap
     cross_entropy_mean(_backward)  reduction ("mean" or "sum"; for a function that does not take it "mean", unless the
                                 domain says reduction=sum)
     merge_states                lse_base2 (False for a function that does not take it, unless the domain says base=2)
@@ -328,7 +330,8 @@ def check(
     top_p_softmax               top_p, min_p (0: off, also for a function that does not take it)
     attention and its gradient  window (left, right): the number of keys that a query sees on each side of its own
                                 position, -1 for all; softcap (0: none); sinks and alibi_slopes ((heads) or None); bias
-                                ((batch, heads or 1, queries, keys) or None); causal_top_left
+                                ((batch, heads or 1, queries, keys) or None); causal_top_left; dropout_mask (batch,
+                                heads, queries, keys; True = kept, or None) and dropout_scale
     sigmoid_attention           those of attention, and sigmoid_bias, a float (-ln(keys) for a function that does not
                                 take it)
     attention_backward          lse_gradient (like lse, or None: ds = p (g - delta + lse_gradient))

@@ -96,7 +96,7 @@ class Op:
             found |= {"top_p": 0.0, "min_p": 0.0}
         if self.has_terms:
             found |= {"window": (-1, -1), "softcap": 0.0, **dict.fromkeys(TERMS), "causal_top_left": False}
-        if self.has_terms:
+        if self.has_terms and not self.has_sigmoid_bias:
             found |= {"dropout_mask": None, "dropout_scale": 1.0}
         if self.has_sigmoid_bias:
             found |= {"sigmoid_bias": None}
