@@ -52,6 +52,9 @@ constexpr FileFlag file_flags[] = {
     {"--sinks", Role::sinks, "Attention and its gradient: one logit a head"},
     {"--slopes", Role::slopes, "Attention and its gradient: ALiBi's, one a head"},
     {"--bias", Role::bias, "Attention and its gradient: added to the scores, broadcast as NumPy does"},
+    {"--dropout", Role::dropout,
+     "Attention: bytes or booleans, nonzero where a weight is kept, broadcast as NumPy does"},
+    {"--targets", Role::targets, "soft_cross_entropy: a probability of each class (..., n)"},
     {"--output", {}, "The results: of the logits' shape, a value a row (...) or (..., 1), or attention's"},
     {"--lse", Role::lse,
      "Attention's log-sum-exp of each query, of its gradient beside --out; merge_states: the parts' (parts, ...)"},
@@ -85,6 +88,7 @@ std::vector<OpFile> files_of(Op op) {
   if (op->takes_mask) input(Role::mask, false);
   if (op->attributes) {
     for (const Role role : {Role::sinks, Role::slopes, Role::bias}) input(role, false);
+    if (!is_attention_gradient(op)) input(Role::dropout, false);
   }
   if (merges_states(op)) {
     files.insert(files.end(), {{"output", true}, {"output-lse", true}});
@@ -105,12 +109,12 @@ struct ParameterFlag {
 };
 
 std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
-  const bool labels = has_labels(op), chooses = !op->elements.empty(), scores = op->attributes;
-  return {{"theta", flags.theta.has_value(), op->has_theta},
+  const bool labels = has_labels(op), loss = is_loss(op), chooses = !op->elements.empty(), scores = op->attributes;
+  return {{"theta", flags.theta.has_value(), op->has_theta || op->optional_theta},
           {"scale", flags.scale.has_value(), op->is_attention()},
           {"causal", flags.causal, op->is_attention()},
           {"label-smoothing", flags.label_smoothing.has_value(), labels},
-          {"z-loss", flags.z_loss.has_value(), labels},
+          {"z-loss", flags.z_loss.has_value(), loss},
           {"ignore-index", flags.ignore_index.has_value(), labels},
           {"top-k", flags.top_k.has_value(), chooses},
           {"renormalize", flags.renormalize, chooses},
@@ -119,7 +123,8 @@ std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
           {"top-p", flags.top_p.has_value(), op->filters},
           {"min-p", flags.min_p.has_value(), op->filters},
           {"window", !flags.window.empty(), scores},
-          {"softcap", flags.softcap.has_value(), labels || scores},
+          {"softcap", flags.softcap.has_value(), loss || scores},
+          {"dropout-scale", flags.dropout_scale.has_value(), scores && !is_attention_gradient(op)},
           {"top-left", flags.top_left, scores},
           {"sigmoid-bias", flags.sigmoid_bias.has_value(), op->sigmoid}};
 }
@@ -182,6 +187,7 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
   attributes.renormalize = flags.renormalize;
   attributes.mean = task.op->of_whole_calls && flags.reduction != "sum";
   attributes.softcap = flags.softcap.value_or(0);
+  if (input_of(task, Role::dropout) != nullptr) attributes.dropout_scale = flags.dropout_scale.value_or(1);
   attributes.top_p = flags.top_p.value_or(0);
   attributes.min_p = flags.min_p.value_or(0);
   attributes.causal_top_left = flags.top_left;
@@ -208,7 +214,7 @@ FileTensor read_one(const OpFile& flag, const std::string& place, std::optional<
 }
 
 void require_dtype(const OpFile& flag, const FileTensor& file, Op op, std::optional<numerics::Format> dtype) {
-  if (!dtype || !flag.role || flag.role == Role::mask || is_wide(op, *flag.role)) return;
+  if (!dtype || !flag.role || flag.role == Role::mask || flag.role == Role::dropout || is_wide(op, *flag.role)) return;
   if (file.tensor.integer_bits != 0 || file.tensor.format == dtype) return;
   throw InputError(malformed,
                    fmt::format("--{}: {}: need {} as --dtype says, got {}", flag.name, file.place(),

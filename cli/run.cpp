@@ -85,13 +85,14 @@ int run_survivors(const SurvivorFlags& flags) {
   folder.write("survivors.tsv", to_tsv(matrix, origin));
   folder.write("survivors.txt", to_text(matrix, origin));
   folder.write("survivors.svg", shares_to_svg(matrix, origin));
+  folder.write("survivors_softmax.svg", shares_to_svg(matrix.of("softmax", numerics::Format::f32), origin));
   folder.write("survivors_matrix.svg", to_svg(matrix, origin));
 
   const SurvivorLine& ours = matrix.lines.back();
   const SurvivorLine::Count bugs = matrix.count(ours, ZooKernelKind::bug);
   const SurvivorLine::Count correct = matrix.count(ours, ZooKernelKind::correct);
   say("{}\n{}: softcheck accepts {} of {} planted bugs and {} of {} correct kernels (seed {}, {} effort); "
-      "survivors.txt, .tsv, .csv, .svg and survivors_matrix.svg are in {}\n",
+      "survivors.txt, .tsv, .csv, .svg, survivors_softmax.svg and survivors_matrix.svg are in {}\n",
       to_table(matrix), matrix.judge_is_right() ? "pass" : "fail", bugs.accepted, bugs.applicable, correct.accepted,
       correct.applicable, flags.seed, flags.effort, flags.folder);
   return matrix.judge_is_right() ? holds : violated;
@@ -131,7 +132,8 @@ void add_run_verb(Verb app) {
   auto [survivors, flags] = verb.add_verb<SurvivorFlags>(
       "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does",
       run_survivors);
-  survivors.add_option("--out", flags.folder, "Folder for survivors.txt, .tsv, .csv, .svg and survivors_matrix.svg",
+  survivors.add_option("--out", flags.folder,
+                       "Folder for survivors.txt, .tsv, .csv, .svg, survivors_softmax.svg and survivors_matrix.svg",
                        typed("DIR"), shown);
   survivors.add_option("--seed", flags.seed, "Seed of all random numbers", shown);
   survivors.add_option("--effort", flags.effort, "How long softcheck itself looks: quick, default or deep", shown);

@@ -17,7 +17,6 @@
 #include "judge/trial/kernel_claims.hpp"
 #include "judge/trial/kernel_properties.hpp"
 #include "judge/trial/kernel_trial.hpp"
-#include "judge/trial/loading_property.hpp"
 #include "judge/trial/plainest_case.hpp"
 #include "judge/trial/property_schedule.hpp"
 #include "judge/trial/wrong_value.hpp"

@@ -43,6 +43,7 @@ Json ops() {
                       {"value_per_row", op->one_value_per_row},
                       {"whole_calls", op->of_whole_calls},
                       {"theta", op->has_theta},
+                      {"optional_theta", op->optional_theta},
                       {"mask", op->takes_mask},
                       {"in_place", op->may_be_in_place},
                       {"attributes", op->attributes},

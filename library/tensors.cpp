@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_BIAS;
+constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_TARGETS;
 
 // Runs a function that reads tensors; its errors become MalformedError.
 template <class Function>
@@ -40,7 +40,7 @@ auto reading(Function function) {
 
 // Does the op have attributes, which are read from a call of version 2?
 bool has_attributes(Op op) {
-  return has_labels(op) || !op->elements.empty() || merges_states(op) || op->attributes || op->filters;
+  return is_loss(op) || !op->elements.empty() || merges_states(op) || op->attributes || op->filters;
 }
 
 // Without a call of version 2 the attributes are off.
@@ -49,13 +49,14 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   if (!has_attributes(task.op) || second == nullptr) return;
   const softcheck_attributes* const given = second->attributes;
   if (given == nullptr) throw UsageError("attributes: need those of a call of version 2, got NULL");
-  // A caller that was compiled before sigmoid attention has no sigmoid_bias.
+  // Callers built with an earlier header have no dropout_scale and no sigmoid_bias.
   const std::size_t least =
-      task.op->sigmoid ? sizeof(softcheck_attributes) : offsetof(softcheck_attributes, sigmoid_bias);
+      task.op->sigmoid ? sizeof(softcheck_attributes) : offsetof(softcheck_attributes, dropout_scale);
   if (given->size < least) {
     throw UsageError("attributes: need size " + std::to_string(sizeof(softcheck_attributes)) + ", got " +
                      std::to_string(given->size));
   }
+  if (given->size >= offsetof(softcheck_attributes, sigmoid_bias)) task.attributes.dropout_scale = given->dropout_scale;
   if (given->mean != 0 && !task.op->of_whole_calls) {
     throw UsageError("attributes: need mean 0, as " + std::string(to_string(task.op)) + " has a value for each row");
   }

@@ -80,8 +80,8 @@ std::size_t interleaved(const AttentionShape& s, const TensorPlace& place, std::
 }
 
 bool has_query_heads(Role role) {
-  static constexpr std::array roles{Role::query, Role::mask,         Role::out,    Role::lse, Role::out_gradient,
-                                    Role::sinks, Role::lse_gradient, Role::slopes, Role::bias};
+  static constexpr std::array roles{Role::query, Role::mask,         Role::out,    Role::lse,  Role::out_gradient,
+                                    Role::sinks, Role::lse_gradient, Role::slopes, Role::bias, Role::dropout};
   return std::ranges::find(roles, role) != roles.end();
 }
 
@@ -142,6 +142,8 @@ void add_attributes(const AttentionCase& a, TensorCall& call) {
   add(Role::sinks, compact_place(scalars_of(a.format), {s.heads()}), of.sinks);
   add(Role::slopes, compact_place(scalars_of(a.format), {s.heads()}), of.slopes);
   add(Role::bias, compact_place(a.format, {s.batch, a.bias_heads(), s.queries, s.keys}), of.bias);
+  add(Role::dropout, compact_place(std::nullopt, {s.batch, s.heads(), s.queries, s.keys}), of.kept);
+  call.attributes.dropout_scale = of.kept.empty() ? 0 : of.dropout_scale;
   if (of.lse_gradients.empty()) return;
   if (a.sequences.any()) {
     call.inputs.push_back(SequenceLayout(a).of_scalars(of.lse_gradients, scalars_of(a.format)));
@@ -228,8 +230,8 @@ TensorCall attention_call(const AttentionCase& a, numerics::Format scalars) {
   call.scale = a.scale;
   call.causal = a.causal;
   call.inputs.push_back({compact_place(a.format, {s.batch, s.heads(), s.queries, s.dim}), a.queries});
-  call.inputs.push_back({compact_place(a.format, {s.batch, s.kv_heads, s.keys, s.dim}), a.keys});
-  call.inputs.push_back({compact_place(a.format, {s.batch, s.kv_heads, s.keys, s.value_dim}), a.values});
+  call.inputs.push_back({compact_place(a.cache_format(), {s.batch, s.kv_heads, s.keys, s.dim}), a.keys});
+  call.inputs.push_back({compact_place(a.cache_format(), {s.batch, s.kv_heads, s.keys, s.value_dim}), a.values});
   if (!a.mask.empty()) call.inputs.push_back(mask_tensor(a));
   if (a.needs_version_2()) {
     call.op = a.attributes.sigmoid_bias ? SOFTCHECK_OP_SIGMOID_ATTENTION : SOFTCHECK_OP_ATTENTION;

@@ -205,6 +205,7 @@ const std::vector<Feature>& features() {
       {"sinks", [](const CallTraits& c) { return c.sinks; }},
       {"slopes", [](const CallTraits& c) { return c.alibi; }},
       {"bias", [](const CallTraits& c) { return c.bias; }},
+      {"dropout", [](const CallTraits& c) { return c.dropout; }},
       {"top-left alignment", [](const CallTraits& c) { return c.top_left; }},
   };
   return all;

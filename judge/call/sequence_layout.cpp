@@ -98,7 +98,7 @@ void SequenceLayout::place_pages() {
 
 std::vector<double> SequenceLayout::gathered(const std::vector<double>& numbers, const Rows& rows,
                                              std::size_t size) const {
-  const double nobodys = case_.sequences.finite ? numerics::properties(case_.format).largest : numerics::nan;
+  const double nobodys = case_.sequences.finite ? numerics::properties(case_.cache_format()).largest : numerics::nan;
   std::vector<double> result;
   result.reserve(rows.size() * size);
   for (const std::optional<std::size_t>& row : rows) {
@@ -115,8 +115,8 @@ TensorPlace SequenceLayout::place_of_queries(std::size_t size) const {
 
 TensorPlace SequenceLayout::place_of_keys(std::size_t size) const {
   const std::size_t heads = case_.shape.kv_heads, page = case_.sequences.page_size;
-  return page > 0 ? compact_place(case_.format, {pages_, page, heads, size})
-                  : compact_place(case_.format, {total_keys(), heads, size});
+  return page > 0 ? compact_place(case_.cache_format(), {pages_, page, heads, size})
+                  : compact_place(case_.cache_format(), {total_keys(), heads, size});
 }
 
 TensorPlace SequenceLayout::place_of_scalars(Format format) const {

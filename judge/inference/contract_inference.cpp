@@ -94,9 +94,11 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
   ContractSearch search(subject, interruptible(options));
   Inference result;
   result.subject = subject;
+  JudgeOptions of_round = options;
+  of_round.run.shrinks = 0;  // a candidate that fails is only learnt from
   const auto judge_by = [&](const Contract& contract) {
     result.subject.contract = contract;
-    result.judgement = judge_kernel(result.subject, options);
+    result.judgement = judge_kernel(result.subject, of_round);
     return result.judgement.verdict;
   };
   const std::function<bool()> stop_requested = interruptible(options).run.interrupted;
@@ -135,8 +137,14 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
   if (found && properties(found->accumulator).precision < properties(widest.accumulator).precision) {
     little = "; " + words_beyond_default(*found) + " would hold, but says too little to be a contract";
   }
-  // Show the judgement by a contract with meaningful thresholds.
-  if (!found || !little.empty()) judge_by(widest);
+  if (found && result.judgement.verdict == ReportVerdict::vacuous) {
+    result.failure = "'" + numerics::to_string(*found) +
+                     "' holds, but its thresholds are as wide as some values: judge a domain of shorter rows";
+    return result;
+  }
+  // Show the judgement by a contract with meaningful thresholds, and its failures shrunk.
+  of_round = options;
+  judge_by(found && little.empty() ? *found : widest);
   result.failure = search.failure();
   if (result.failure.empty()) result.failure = "what was found is no matter of a contract's words";
   result.failure = "no standard contract fits: " + result.failure + little;

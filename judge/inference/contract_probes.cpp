@@ -146,6 +146,7 @@ void Prober::ask(const AttentionCase& attention, ProbeSet& probes,
                  const std::function<bool(const AttentionRow&)>& shown) {
   const auto asked = std::make_shared<AttentionCase>(op_.attention_op().completed(attention));
   if (!asked->sequences.any()) hold_alike_sequences(*asked, domain_);
+  if (domain_.cache) take_conventions(*asked, domain_);  // rounds keys and values
   if (!lies_in(domain_, *asked, traits_of(*asked))) return;
   const AttentionOp& op = op_.attention_op();
   AttentionTask task{op_, numerics::default_contract(input_, input_), output_};

@@ -70,7 +70,7 @@ bool is_item(double value, std::size_t n) {
 }
 
 std::string_view to_string(Role role) {
-  static constexpr std::array<std::string_view, 20> names{"logits",
+  static constexpr std::array<std::string_view, 22> names{"logits",
                                                           "mask",
                                                           "q",
                                                           "k",
@@ -89,7 +89,9 @@ std::string_view to_string(Role role) {
                                                           "cu_q",
                                                           "cu_k",
                                                           "block_table",
-                                                          "lengths"};
+                                                          "lengths",
+                                                          "dropout",
+                                                          "targets"};
   return names.at(static_cast<std::size_t>(role));
 }
 

@@ -29,6 +29,8 @@ class AttentionOp;
   OP(cross_entropy_backward)      \
   OP(cross_entropy_mean)          \
   OP(cross_entropy_mean_backward) \
+  OP(soft_cross_entropy)          \
+  OP(soft_cross_entropy_backward) \
   OP(merge_states)                \
   OP(topk_softmax)                \
   OP(top_p_softmax)               \
@@ -61,6 +63,8 @@ enum class Role : std::uint32_t {
   cu_k = SOFTCHECK_ROLE_CU_K,
   block_table = SOFTCHECK_ROLE_BLOCK_TABLE,
   lengths = SOFTCHECK_ROLE_LENGTHS,
+  dropout = SOFTCHECK_ROLE_DROPOUT,
+  targets = SOFTCHECK_ROLE_TARGETS,
 };
 
 /// How many values an input or output has.
@@ -97,6 +101,7 @@ struct Attributes {
   std::int64_t window_left_plus_1 = 0, window_right_plus_1 = 0;
   bool causal_top_left = false, interleaved_heads = false;
   std::int64_t page_size = 0;
+  double dropout_scale = 0;                 // the factor of kept weights, if the call has a dropout
   std::optional<double> sigmoid_bias = {};  // nothing: -ln(number of keys)
   // Top-k.
   std::int32_t k = 0;  // items chosen per row, at most n
@@ -137,8 +142,9 @@ struct OpTraits {
   bool all_outputs = false;        // attention: a call asks for all other outputs; else only for the first ones
   bool one_value_per_row = false;  // else one value per element
   bool has_theta = true;
-  bool adaptive = false;  // beta follows from the entropy (Appendix G)
-  bool sigmoid = false;   // attention: its weights are sigmoids, not a softmax
+  bool optional_theta = false;  // a loss: calls have a theta other than 1 if the domain has temperature
+  bool adaptive = false;        // beta follows from the entropy (Appendix G)
+  bool sigmoid = false;         // attention: its weights are sigmoids, not a softmax
   bool takes_mask = true;
   bool takes_infinities = true;   // -inf marks a masked item
   bool saved_logarithms = false;  // in the first input, -inf is log(0), an ordinary number

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -126,6 +127,8 @@ int place_of(const ReportRow& row, const KernelJudgement& judgement) {
   return 2 * static_cast<int>(kind) + (row.errors ? 0 : 1);
 }
 
+bool is_cause(const std::string& note) { return note.starts_with("cause: "); }
+
 // One case may break several claims: the claim that comes first in the table shows it, the others refer to it.
 void tell_failures(const KernelSubject& subject, const KernelJudgement& judgement, std::vector<ReportRow>& rows) {
   std::vector<ReportRow*> ordered;
@@ -136,13 +139,18 @@ void tell_failures(const KernelSubject& subject, const KernelJudgement& judgemen
     row->details = row->failed.empty() ? story_of_larger_case(subject, judgement, row->claim)
                                        : story_of(subject, judgement, row->claim, row->slack, reported_case_texts);
   }
+  // What causes all failures stands above the first wrong values.
+  const auto first =
+      std::ranges::find_if(ordered, [](const ReportRow* row) { return row->errors && !row->failed.empty(); });
+  if (first == ordered.end()) return;
+  std::ranges::copy_if(judgement.notes, std::inserter((*first)->details, (*first)->details.begin()), is_cause);
 }
 
 }  // namespace
 
 std::string inference_hint(const KernelSubject& subject, const KernelJudgement& judgement) {
   const std::vector<std::string> values = value_claims(subject.op);
-  if (std::ranges::any_of(judgement.notes, [](const std::string& note) { return note.starts_with("cause: "); })) {
+  if (std::ranges::any_of(judgement.notes, is_cause)) {
     return "";
   }
   // No contract allows a NaN, an infinity or a 0 in place of a number, nor an error of so many thresholds: bf16 is the
@@ -204,7 +212,10 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   const std::string narrow = narrow_accumulator(subject.contract);
   if (!narrow.empty()) whole.details.push_back(narrow);
   for (const std::string& claim : subject.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
-  whole.details.insert(whole.details.end(), judgement.notes.begin(), judgement.notes.end());
+  const bool told =
+      std::ranges::any_of(rows, [](const ReportRow& row) { return !row.details.empty() && is_cause(row.details[0]); });
+  std::ranges::copy_if(judgement.notes, std::back_inserter(whole.details),
+                       [&](const std::string& note) { return !told || !is_cause(note); });
   whole.not_tried = judgement.not_tried;
   whole.coverage = judgement.coverage.entries();
   if (!judgement.ended_early.empty()) {

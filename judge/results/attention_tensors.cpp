@@ -62,6 +62,7 @@ AttentionTensors::AttentionTensors(const TensorTask& task)
   Shape scores = inputs_[0].shape;
   scores.back() = inputs_[1].shape[of_length];
   if (has_mask(task)) mask_ = broadcast_to(*input_of(task, Role::mask), "mask", scores);
+  if (const GivenTensor* const kept = input_of(task, Role::dropout)) kept_ = broadcast_to(*kept, "dropout", scores);
   if (const GivenTensor* const bias = input_of(task, Role::bias)) bias_ = broadcast_to(*bias, "bias", scores);
   const std::int64_t heads = scores[of_heads];
   sinks_ = vector_of_heads(input_of(task, Role::sinks), "sinks", heads, 0, static_cast<std::size_t>(heads));
@@ -71,6 +72,7 @@ AttentionTensors::AttentionTensors(const TensorTask& task)
   row_.scale = task.scale;
   row_.softcap = task.attributes.softcap;
   row_.sigmoid_bias = task.attributes.sigmoid_bias.value_or(usual_sigmoid_bias(keys_));
+  if (kept_) row_.dropout_scale = task.attributes.dropout_scale;
 }
 
 std::vector<std::int64_t> AttentionTensors::index(std::size_t row) const {
@@ -149,6 +151,13 @@ void AttentionTensors::load_terms(std::size_t batch, std::size_t head, std::size
   if (row_.slope != 0) {
     for (std::size_t j = 0; j < keys_; ++j) {
       row_.distances.push_back(std::fabs(static_cast<double>(place_of(query) - static_cast<std::int64_t>(j))));
+    }
+  }
+  if (kept_) {
+    const std::int64_t first = offset_of_row(*kept_, batch, head, query);
+    row_.kept.resize(keys_);
+    for (std::size_t j = 0; j < keys_; ++j) {
+      row_.kept[j] = mask_shows(*kept_, first + static_cast<std::int64_t>(j) * kept_->strides[3]) ? 1 : 0;
     }
   }
   if (!bias_) return;

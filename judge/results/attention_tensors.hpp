@@ -78,6 +78,7 @@ class AttentionTensors {
   std::array<GivenTensor, 3> inputs_;   // q, k, v with four dimensions
   GivenTensor mask_;                    // (batch, heads, queries, keys)
   std::optional<GivenTensor> bias_;     // same shape as the mask
+  std::optional<GivenTensor> kept_;     // the dropout, of the same shape
   std::vector<double> sinks_, slopes_;  // (heads) or empty
   RowWalk walk_;                        // (batch, heads, queries)
   std::size_t dim_ = 0, keys_ = 0, value_dim_ = 0;

@@ -51,9 +51,9 @@ void require_memory(const GivenTensor& tensor, const std::string& name) {
   }
 }
 
-void require_mask(const GivenTensor& mask) {
-  if (!mask.is_mask()) throw std::invalid_argument("mask: need dtype uint8 or bool, got " + dtype_name(mask));
-  require_memory(mask, "mask");
+void require_mask(const GivenTensor& mask, const std::string& name) {
+  if (!mask.is_mask()) throw std::invalid_argument(name + ": need dtype uint8 or bool, got " + dtype_name(mask));
+  require_memory(mask, name);
 }
 
 void require_indices(const GivenTensor& tensor, const std::string& name) {
@@ -81,7 +81,8 @@ void require_roles(const TensorTask& task) {
   const auto has = [&](Role role) { return std::ranges::find(roles, role) != roles.end(); };
   bool fits = roles.size() == task.inputs.size() && std::ranges::all_of(needed, has);
   for (const Role role : roles) {
-    const bool term = role == Role::sinks || role == Role::slopes || role == Role::bias;
+    const bool term = role == Role::sinks || role == Role::slopes || role == Role::bias ||
+                      (role == Role::dropout && !is_attention_gradient(task.op));
     const bool known = definition_of(task.op, role) != nullptr || (role == Role::mask && task.op->takes_mask) ||
                        (term && task.op->attributes) || (role == Role::lse_gradient && is_attention_gradient(task.op));
     if (!known) {
@@ -96,15 +97,23 @@ void require_roles(const TensorTask& task) {
                               (task.roles.empty() ? std::to_string(task.inputs.size()) + " tensors" : list_of(roles)));
 }
 
+// A cache may be narrower than the queries.
+bool is_cache(Op op, Role role, const GivenTensor& tensor, numerics::Format of_queries) {
+  const auto bits = [](numerics::Format format) { return numerics::properties(format).storage_bits; };
+  const bool cached = op->is_attention() && !is_attention_gradient(op) && (role == Role::key || role == Role::value);
+  return cached && tensor.format && bits(*tensor.format) < bits(of_queries);
+}
+
 void require_input(const TensorTask& task, Role role, const GivenTensor& tensor, numerics::Format format) {
   const std::string name(to_string(role)), first(to_string(role_of_format(task.op)));
   const OpInput* const definition = definition_of(task.op, role);
-  if (role == Role::mask) return require_mask(tensor);
+  if (role == Role::mask || role == Role::dropout) return require_mask(tensor, name);
   if (definition != nullptr && definition->is_index) return require_indices(tensor, name);
   require_numbers(tensor, name);
   // Class weights may be wide, like other parameters of a kernel.
   const bool of_classes = definition != nullptr && definition->extent == Extent::classes;
   if (of_classes && tensor.format == wide_format(format)) return;
+  if (is_cache(task.op, role, tensor, format)) return;
   if (!is_wide(task.op, role)) return require_same_format(tensor, name, format, first + " has it");
   require_same_format(tensor, name, wide_format(format),
                       first + " is " + std::string(numerics::properties(format).name));
@@ -151,13 +160,13 @@ void require_within(const char* name, Op op, bool of_op, double value, bool is_r
 void require_attributes(const TensorTask& task) {
   const Attributes& a = task.attributes;
   const Op op = task.op;
-  const bool labels = has_labels(op), chooses = !op->elements.empty(), scores = op->attributes;
+  const bool labels = has_labels(op), loss = is_loss(op), chooses = !op->elements.empty(), scores = op->attributes;
   const auto within = [&](const char* name, bool of_op, double value, bool is_right, const std::string& range) {
     require_within(name, op, of_op, value, is_right, range);
   };
   within("label_smoothing", labels, a.label_smoothing, a.label_smoothing >= 0 && a.label_smoothing <= 1,
          "a number in [0, 1]");
-  within("z_loss", labels, a.z_loss, a.z_loss >= 0 && std::isfinite(a.z_loss), "a finite number >= 0");
+  within("z_loss", loss, a.z_loss, a.z_loss >= 0 && std::isfinite(a.z_loss), "a finite number >= 0");
   within("mean", op->of_whole_calls, a.mean ? 1 : 0, true, "");
   const bool weighted_z = op->of_whole_calls && input_of(task, Role::class_weights) != nullptr && a.z_loss != 0;
   if (weighted_z) refuse_parameter("z_loss", "0 beside class_weights, whose mean no two libraries agree on", a.z_loss);
@@ -173,12 +182,16 @@ void require_attributes(const TensorTask& task) {
   };
   share("top_p", a.top_p);
   share("min_p", a.min_p);
-  within("softcap", labels || scores, a.softcap, a.softcap >= 0 && std::isfinite(a.softcap), "a finite number >= 0");
+  if (loss && task.theta != 1 && a.softcap != 0) refuse_parameter("softcap", "0 beside a theta", a.softcap);
+  within("softcap", loss || scores, a.softcap, a.softcap >= 0 && std::isfinite(a.softcap), "a finite number >= 0");
   const auto window = [&](const char* name, std::int64_t plus_1) {
     within(name, scores, static_cast<double>(plus_1), plus_1 >= 0, "a number of keys, or 0 for all");
   };
   window("window_left_plus_1", a.window_left_plus_1);
   window("window_right_plus_1", a.window_right_plus_1);
+  const bool drops = input_of(task, Role::dropout) != nullptr;
+  within("dropout_scale", scores && drops, a.dropout_scale, a.dropout_scale > 0 && std::isfinite(a.dropout_scale),
+         "a finite number > 0 beside a dropout");
   within("causal_top_left", scores, a.causal_top_left ? 1 : 0, true, "");
   const double sigmoid_bias = a.sigmoid_bias.value_or(0);
   within("sigmoid_bias", op->sigmoid, sigmoid_bias, std::isfinite(sigmoid_bias), "a finite number");
@@ -297,8 +310,8 @@ void require_formats(const TensorTask& task, const numerics::Contract& contract,
 
 void require_parameters(const TensorTask& task) {
   const std::string op(to_string(task.op));
-  if (!task.op->has_theta && task.theta != 1)
-    refuse_parameter("theta", "1, as " + op + " has no temperature", task.theta);
+  const bool has_theta = task.op->has_theta || task.op->optional_theta;
+  if (!has_theta && task.theta != 1) refuse_parameter("theta", "1, as " + op + " has no temperature", task.theta);
   // The judge's own arithmetic needs this range (numerics/filter/row_filter.hpp).
   if (!(task.theta >= 0x1p-1000 && task.theta <= 0x1p1000)) {
     refuse_parameter("theta", "a temperature in [2^-1000, 2^1000]", task.theta);

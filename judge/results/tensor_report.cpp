@@ -150,12 +150,12 @@ std::string parameters_text(const TensorTask& task) {
   if (a.min_p != 0) text += fmt::format(", min_p {}", a.min_p);
   if (a.k != 0) text += fmt::format(", k {}{}", a.k, a.renormalize ? ", renormalized" : "");
   if (merges_states(task.op)) text += a.lse_base2 ? ", base 2" : ", base e";
-  if (!has_labels(task.op)) return text;
+  if (!is_loss(task.op)) return text;
   if (task.op->of_whole_calls) text += a.mean ? ", mean" : ", sum";
   if (a.label_smoothing != 0) text += fmt::format(", label_smoothing {}", a.label_smoothing);
   if (a.z_loss != 0) text += fmt::format(", z_loss {}", a.z_loss);
   if (a.softcap != 0) text += fmt::format(", softcap {}", a.softcap);
-  return text + fmt::format(", ignore_index {}", a.ignore_index);
+  return has_labels(task.op) ? text + fmt::format(", ignore_index {}", a.ignore_index) : text;
 }
 
 std::vector<RowRun> failing_runs(const TensorJudgement& judgement, const TensorTask& task) {

@@ -75,12 +75,12 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
     result["top_p"] = task.attributes.top_p;
     result["min_p"] = task.attributes.min_p;
   }
-  if (has_labels(task.op)) {
+  if (is_loss(task.op)) {
     if (task.op->of_whole_calls) result["mean"] = task.attributes.mean;
-    result["label_smoothing"] = task.attributes.label_smoothing;
+    if (has_labels(task.op)) result["label_smoothing"] = task.attributes.label_smoothing;
     result["z_loss"] = task.attributes.z_loss;
     result["softcap"] = task.attributes.softcap;
-    result["ignore_index"] = task.attributes.ignore_index;
+    if (has_labels(task.op)) result["ignore_index"] = task.attributes.ignore_index;
   }
   result["tensors"] = OrderedJson::array();
   for (const ReportedTensor& one : tensors) result["tensors"].push_back(tensor_json(one));

@@ -108,6 +108,7 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     content.attributes.min_p = request.attributes.min_p;
     content.attributes.ignore_index = request.attributes.ignore_index;
     content.attributes.page_size = request.attributes.page_size;
+    content.attributes.dropout_scale = request.attributes.dropout_scale;
     content.whole.input_roles = content.roles.data();
     content.whole.attributes = &content.attributes;
   }

@@ -227,6 +227,17 @@ SurvivorLine::Count SurvivorMatrix::count(const SurvivorLine& line, ZooKernelKin
   return count;
 }
 
+SurvivorMatrix SurvivorMatrix::of(std::string_view op, numerics::Format format) const {
+  SurvivorMatrix part{.criteria = {}, .kernels = kernels, .lines = {}, .left_out = {}};
+  for (std::size_t i = 0; i < criteria.size(); ++i) {
+    if (criteria[i].op != op || criteria[i].format != format) continue;
+    part.criteria.push_back(criteria[i]);
+    part.lines.push_back(lines[i]);
+  }
+  part.lines.push_back(lines.back());
+  return part;
+}
+
 bool SurvivorMatrix::judge_is_right() const {
   const SurvivorLine::Count bugs = count(lines.back(), ZooKernelKind::bug);
   const SurvivorLine::Count correct = count(lines.back(), ZooKernelKind::correct);

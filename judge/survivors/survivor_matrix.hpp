@@ -34,6 +34,8 @@ struct SurvivorMatrix {
 
   /// Number of kernels of this kind that the line accepts, of those that it applies to.
   SurvivorLine::Count count(const SurvivorLine& line, ZooKernelKind kind) const;
+  /// The criteria of this op and dtype alone, and the judge.
+  SurvivorMatrix of(std::string_view op, numerics::Format format) const;
   /// Does the judge, the last line, reject every bug, and accept every correct kernel that it applies to?
   bool judge_is_right() const;
 };

@@ -17,7 +17,9 @@ AttentionAttributes changed(AttentionAttributes a) {
   longer(a.window_left);
   longer(a.window_right);
   a.softcap /= 2;
-  for (std::vector<double>* numbers : {&a.sinks, &a.slopes, &a.bias, &a.lse_gradients}) std::ranges::reverse(*numbers);
+  for (std::vector<double>* numbers : {&a.sinks, &a.slopes, &a.bias, &a.kept, &a.lse_gradients}) {
+    std::ranges::reverse(*numbers);
+  }
   for (double& slope : a.slopes) slope /= 2;
   for (double& sink : a.sinks) sink = -sink;
   return a;
@@ -30,6 +32,7 @@ Certificates AttentionTrial::after_other_attributes(const AttentionCase& attenti
   other.attributes = changed(attention.attributes);
   none.attributes = {};
   none.attributes.top_left = attention.attributes.top_left;
+  none.attributes.cache = attention.attributes.cache;
   return in_turn({{attention, ""},
                   {other, " (other attributes)"},
                   {none, " (no attributes)"},

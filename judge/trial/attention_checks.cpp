@@ -19,7 +19,7 @@ using numerics::nan;
 // Sets the chosen keys of every head to NaN; with largest_too, every second one to the largest number.
 void poison(AttentionCase& a, const std::function<bool(std::size_t b, std::size_t j)>& chosen, bool largest_too) {
   const AttentionShape& s = a.shape;
-  const double largest = numerics::properties(a.format).largest;
+  const double largest = numerics::properties(a.cache_format()).largest;
   for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
     for (std::size_t j = 0; j < s.keys; ++j) {
       if (!chosen(head / s.kv_heads, j)) continue;

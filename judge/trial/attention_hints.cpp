@@ -87,6 +87,7 @@ std::vector<RemovedAttribute> without_each_attribute(const AttentionCase& attent
   add(!of.sinks.empty(), "sinks", [](AttentionCase& a) { a.attributes.sinks.clear(); });
   add(!of.slopes.empty(), "slopes (ALiBi)", [](AttentionCase& a) { a.attributes.slopes.clear(); });
   add(!of.bias.empty(), "bias", [](AttentionCase& a) { a.attributes.bias.clear(); });
+  add(!of.kept.empty(), "dropout", [](AttentionCase& a) { a.attributes.kept.clear(); });
   add(!of.lse_gradients.empty(), "dlse", [](AttentionCase& a) { a.attributes.lse_gradients.clear(); });
   add(attention.causal, RemovedAttribute::causality, [](AttentionCase& a) { a.causal = false; });
   add(!attention.mask.empty(), RemovedAttribute::mask, [](AttentionCase& a) { a.mask.clear(); });
@@ -101,7 +102,7 @@ void AttentionHints::add(const AttentionCase& attention, bool failed) { calls_.a
 
 void AttentionHints::ask(const AttentionCase& attention, const std::function<bool(const AttentionCase&)>& is_right) {
   const bool is_dense = attention.gradients.empty() && !attention.sequences.any() && !attention.attributes.window();
-  if (!is_dense || probed_ == max_probed) return;
+  if (!is_dense || probed_ == max_probed || !is_finite(attention)) return;  // 0 * NaN fails under every reading
   ++probed_;
   const bool has_groups = attention.shape.kv_heads > 1 && attention.shape.group > 1;
   if (has_groups && !attention.is_interleaved() && is_right(with_interleaved_heads(attention)))
@@ -118,8 +119,8 @@ std::string AttentionHints::reading() const {
   const auto found = std::ranges::find(right_, probed_);
   if (probed_ == 0 || found == right_.end()) return "";
   const auto k = static_cast<std::size_t>(found - right_.begin());
-  return "the first " + std::to_string(probed_) + (probed_ == 1 ? " call that fails has" : " calls that fail have") +
-         " the results " + readings[k];
+  return "cause: the first " + std::to_string(probed_) +
+         (probed_ == 1 ? " call that fails has" : " calls that fail have") + " the results " + readings[k];
 }
 
 std::string AttentionHints::domain(const KernelSubject& subject) const {

@@ -165,7 +165,9 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   const bool hides = !domain.no_mask || !domain.no_causal, no_keys = domain.length("keys").contains(0);
   if (hides && sees_nothing && !domain.has_fixed_mask() && !domain.all_see)
     add("AFullyMaskedRowIsAsDeclared", with(all, {"kernel.masked_row"}), plain, &AttentionTrial::blind);
-  add("AnEmptyCallHasItsValues", with(calls, {"kernel.masked_row"}, no_keys), small, &AttentionTrial::empty);
+  const bool no_queries = cases.gradients && domain.length("queries").contains(0);  // keys then have gradient 0
+  add("AnEmptyCallHasItsValues", with(calls, {"kernel.masked_row"}, no_keys || no_queries), small,
+      &AttentionTrial::empty);
   // A NaN in a key that is a value, too, has no call of its own.
   const bool nans = !domain.finite && !domain.values_view;
   if (nans) {

@@ -33,6 +33,7 @@ CallKind kind_of(const AttentionCase& a) {
   if (!a.attributes.sinks.empty()) kind += ", with sinks";
   if (!a.attributes.slopes.empty()) kind += ", with slopes";
   if (!a.attributes.bias.empty()) kind += ", with a bias";
+  if (!a.attributes.kept.empty()) kind += ", with dropout";
   if (a.sequences.packed) kind += ", packed";
   if (a.sequences.page_size > 0) kind += ", in pages";
   if (a.shape.group > 1) kind += ", with grouped heads";

@@ -19,13 +19,21 @@ Domain domain_of(std::string_view words, Op op) {
     throw std::invalid_argument("domain: dsinks, dbias and dlse need --op attention_backward, got " +
                                 std::string(to_string(op)));
   }
+  if (domain.temperature && !op->optional_theta) {
+    throw std::invalid_argument("domain: temperature needs a loss, got --op " + std::string(to_string(op)));
+  }
+  if (domain.cache && (!op->is_attention() || op->optional_outputs != 0)) {
+    throw std::invalid_argument("domain: cache= needs --op attention or adaptive_attention, got " +
+                                std::string(to_string(op)));
+  }
   // A query that sees only its sink adds dL to dsinks, for which there is no bound.
   if (domain.sink_gradients && domain.lse_gradients) {
     throw std::invalid_argument("domain: need dsinks or dlse, got both");
   }
   if (!domain.has_attributes() || op->attributes) return domain;
   throw std::invalid_argument(
-      "domain: window, softcap, sinks, alibi, bias and causal= need --op attention or attention_backward, got " +
+      "domain: window, softcap, sinks, alibi, bias, dropout and causal= need --op attention or attention_backward, "
+      "got " +
       std::string(to_string(op)));
 }
 

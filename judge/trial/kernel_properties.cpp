@@ -9,7 +9,6 @@
 
 #include "judge/ops/rows/matrix_features.hpp"
 #include "judge/ops/rows/row_op.hpp"
-#include "judge/trial/class_order.hpp"
 #include "judge/trial/listed_calls.hpp"
 #include "proptests/generators/row_matrices/known_matrices.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
@@ -26,7 +25,8 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   rows.domain = subject.domain;
   // 1 / theta must stay in the accumulator's range: beyond it no contract promises anything.
   if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
-  if (!subject.op->has_theta) rows.theta_exponent = 0;
+  constexpr int of_losses = 6;
+  if (!subject.op->has_theta) rows.theta_exponent = subject.domain.temperature ? of_losses : 0;
   if (subject.op->number != 0) {
     rows.auxiliaries = most_auxiliary & ~subject.op.rows().closed_auxiliaries(subject.domain);
     rows.auxiliaries_set = subject.op.rows().set_auxiliaries(subject.domain);

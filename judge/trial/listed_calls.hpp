@@ -21,4 +21,8 @@ RowMatrixCase narrowed(RowMatrixCase matrix, Op op, std::uint64_t most_elements)
 /// Calls with the shapes of published programs: all, or some at quick effort.
 std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOptions& options);
 
+/// Sorts greedily: first the call with the most classes of matrix_dimensions(), then the one that adds the most new
+/// classes, and so on, so that the first few calls cover many classes. Of equal calls the smaller comes first.
+void order_by_new_classes(std::vector<RowMatrixCase>& matrices);
+
 }  // namespace softcheck::proptests

@@ -10,7 +10,7 @@
 
 #include "judge/call/evidence.hpp"
 #include "judge/sandbox/guarded_pages.hpp"
-#include "judge/trial/loading_property.hpp"
+#include "judge/trial/effort_properties.hpp"
 #include "judge/trial/plainest_case.hpp"
 
 namespace softcheck::proptests {
@@ -70,12 +70,17 @@ std::string longer_than_it_may(const KernelSubject& subject, const std::vector<s
          ": a longer time limit, or the domain " + name + "<=" + std::to_string(*largest / 2) + ", leaves that open";
 }
 
-// For a fully masked row: the contract word by which the result is right.
-std::string masked_word(const ReportedValue& value) {
-  if (value.got == 0 && !std::signbit(value.got))
-    return "cause: the contract says masked=nan; masked=zero grants a 0 here";
-  if (std::isnan(value.got)) return "cause: the contract says otherwise; masked=nan grants a NaN here";
-  return "";
+// For a fully masked row: the contract word by which the result is right, or that no word makes it right.
+std::string masked_word(const KernelSubject& subject, const ReportedValue& value) {
+  using numerics::MaskedRows;
+  const bool is_nan = std::isnan(value.got);
+  if (!is_nan && (value.got != 0 || std::signbit(value.got))) return "";
+  if (subject.op->answers.masked_rows && subject.contract.masked != (is_nan ? MaskedRows::nan : MaskedRows::zero)) {
+    return std::string("cause: the contract says otherwise; masked=") +
+           (is_nan ? "nan grants a NaN" : "zero grants a 0") + " here";
+  }
+  return is_nan ? "cause: " + value.expected_text() + " is due whatever masked= says; -inf - -inf and 0 / 0 are NaN"
+                : "";
 }
 
 }  // namespace
@@ -117,7 +122,7 @@ std::string cause_of(const KernelSubject& subject, const Certificate& failed) {
                "sets flush-to-zero for the whole process: link without these flags";
       }
       return failed.claim == "kernel.masked_row" && evidence != nullptr && evidence->value
-                 ? masked_word(*evidence->value)
+                 ? masked_word(subject, *evidence->value)
                  : "";
     default:
       return "";

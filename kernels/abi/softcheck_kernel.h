@@ -28,6 +28,11 @@
  *                      z-loss has no weight. Weights have the logits' dtype, are finite and at least 0.
  *                      Labels are int32 or int64 (kDLInt), in [0, V) or ignore_index. A row with the label
  *                      ignore_index has loss and gradient 0, even if a logit is NaN.
+ *   soft_cross_entropy logits x (rows, V), targets q     (rows): sum q (L - x) + z L^2. Targets have the logits'
+ *                      (rows, V)                         dtype, are finite and at least 0; their sum may be any.
+ *                                                      Of no classes the loss is 0
+ *   soft_cross_entropy_backward  logits, targets,        dx (rows, V): upstream ((sum q + 2 z L) softmax(x) - q), times
+ *                      upstream (rows)                   the slope of a softcap as above
  *   cross_entropy_mean logits, labels                    (1): the sum of cross_entropy's losses over the rows whose
  *                      [, class_weights (V)]             label is not ignore_index; if mean is 1, divided by the number
  *                                                        of these rows, or with class weights by the sum of w_y over
@@ -68,6 +73,9 @@
  *                      head's sink is the score of one more item, which every query of the head sees and whose value is
  *                      0: a query that sees no key has output 0 and the sink as lse. The bias has q's dtype; sinks and
  *                      slopes are f64 for f64 inputs, else f32. All are finite.
+ *                      If dropout (uint8, batch, heads, queries, keys) is an input, the weight of key j in the sum over
+ *                      the values is dropout_scale p_j where it is nonzero, else 0. lse and entropy are those of p. A
+ *                      NaN in a dropped value may make its column NaN. Such calls have no sinks.
  *
  *   sigmoid_attention  q, k, v[, mask][, slopes]          out like q with v's dim: sum sigmoid(s + b) v over the keys
  *                      [, bias]                          that the query sees, with attention's s and b = sigmoid_bias,
@@ -122,6 +130,9 @@
  *                                                        lse: p (g - delta + dL) replaces p (g - delta) above. The
  *                                                        judge passes it if the domain has dlse, never together with
  *                                                        dsinks
+ *                                                        With a dropout, g_j is multiplied by dropout_scale where
+ *                                                        it is nonzero, else by 0, and dv is sum p out_gradient
+ *                                                        times the same
  *   attention_backward, packed                          the same for packed tokens, with out and out_gradient like q,
  *                                                        lse and lse_gradient (heads, total_q), and cu_q and cu_k
  *                                                        after out_gradient; no mask and no bias. Tokens of k whose
@@ -146,15 +157,17 @@
  *           rounds beyond the largest number, 448 in e4m3 and 57344 in e5m2, a kernel may return that number with the
  *           result's sign, or NaN in e4m3 and infinity in e5m2; it may choose for each result. NaN is 0x7f or 0xff in
  *           e4m3. A result that is NaN must stay NaN: a conversion must not replace it by a number.
- *           With the domain word heads=interleaved query head h reads key head h % kv_heads, and interleaved_heads
- * is 1. Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all
- * valid until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no pointer,
- * writes no input, and reads and writes nothing outside the views. Outputs do not overlap inputs, with two exceptions
- * that a kernel may promise: under --in-place the first output and the first input are one view (merge_states: both
- * outputs are views of the first part); under --require in-place=out_gradient, for gradients of rows, the first output
- * and out_gradient. Refusal   A nonzero return refuses this call: the kernel does not support it. A refusal is not a
- * failure; the outputs are then undefined. A kernel refuses an unknown abi_version, dtype, device or rank. State     A
- * kernel leaves the control bits of the floating-point environment unchanged. It throws no exception.
+ *           With the domain word heads=interleaved query head h reads key head h % kv_heads; interleaved_heads is 1.
+ *           With cache=DTYPE, k and v have this dtype, and q and the outputs the call's.
+ * Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all valid
+ *           until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no
+ *           pointer, writes no input, and reads and writes nothing outside the views. Outputs do not overlap inputs,
+ *           with two exceptions that a kernel may promise: under --in-place the first output and the first input are
+ *           one view (merge_states: both outputs are views of the first part); under --require in-place=out_gradient,
+ *           for gradients of rows, the first output and out_gradient.
+ * Refusal   A nonzero return refuses this call: the kernel does not support it. A refusal is not a failure; the
+ *           outputs are then undefined. A kernel refuses an unknown abi_version, dtype, device or rank.
+ * State     A kernel leaves the control bits of the floating-point environment unchanged. It throws no exception.
  */
 #ifndef SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
 #define SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
@@ -201,7 +214,9 @@ enum softcheck_op {
   SOFTCHECK_OP_ENTMAX15 = 17,
   SOFTCHECK_OP_CROSS_ENTROPY_MEAN = 18,
   SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD = 19,
-  SOFTCHECK_OP_SIGMOID_ATTENTION = 20
+  SOFTCHECK_OP_SIGMOID_ATTENTION = 20,
+  SOFTCHECK_OP_SOFT_CROSS_ENTROPY = 22,
+  SOFTCHECK_OP_SOFT_CROSS_ENTROPY_BACKWARD = 23
 };
 
 /* softcheck_call_2.input_roles: the role of each input. */
@@ -225,12 +240,14 @@ enum softcheck_role {
   SOFTCHECK_ROLE_CU_Q = 16,     /* attention: where the queries of each sequence begin, and where the last ones end */
   SOFTCHECK_ROLE_CU_K = 17,     /* the same for keys and values */
   SOFTCHECK_ROLE_BLOCK_TABLE = 18, /* attention: the pages of each sequence */
-  SOFTCHECK_ROLE_LENGTHS = 19      /* attention: the number of keys of each sequence, in pages */
+  SOFTCHECK_ROLE_LENGTHS = 19,     /* attention: the number of keys of each sequence, in pages */
+  SOFTCHECK_ROLE_DROPOUT = 20,     /* attention: nonzero where a weight is kept */
+  SOFTCHECK_ROLE_TARGETS = 21      /* losses: a probability of each class */
 };
 
 /* The parameters of ops; zero means off. The judge sets the windows, softcap, causal_top_left, page_size,
  * label_smoothing, z_loss, ignore_index, lse_base2, mean, k, renormalize, top_p, min_p, interleaved_heads and
- * sigmoid_bias; the others are reserved. */
+ * dropout_scale and sigmoid_bias; the others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append members */
   int32_t reserved;
@@ -249,6 +266,7 @@ typedef struct softcheck_attributes {
   int32_t interleaved_heads; /* attention: query head h reads key head h % kv_heads, not h / (heads / kv_heads) */
   int64_t ignore_index;      /* if SOFTCHECK_ROLE_LABELS is an input: a row with this label has loss and gradient 0 */
   int64_t page_size;         /* attention: slots of a page, if SOFTCHECK_ROLE_BLOCK_TABLE is an input; else 0 */
+  double dropout_scale;      /* attention: the factor of kept weights, if SOFTCHECK_ROLE_DROPOUT is an input; else 0 */
   double sigmoid_bias;       /* sigmoid_attention: added to all scores */
 } softcheck_attributes;
 

@@ -21,9 +21,7 @@ void naive(Heads& h, bool causal) {
     float m = -std::numeric_limits<float>::infinity();
     for (std::int64_t j = 0; j < seen; ++j) {
       float dot = 0;
-      for (std::int64_t t = 0; t < Heads::d; ++t) {
-        dot += h.q[i * Heads::d + t] * h.k[j * Heads::d + t];
-      }
+      for (std::int64_t t = 0; t < Heads::d; ++t) dot += h.q[i * Heads::d + t] * h.k[j * Heads::d + t];
       row[j] = dot * Heads::scale;
       m = std::max(m, row[j]);
     }
@@ -35,9 +33,7 @@ void naive(Heads& h, bool causal) {
     float* out = h.out.data() + i * Heads::d;
     std::fill(out, out + Heads::d, 0.0f);
     for (std::int64_t j = 0; j < seen; ++j) {
-      for (std::int64_t c = 0; c < Heads::d; ++c) {
-        out[c] += row[j] / sum * h.v[j * Heads::d + c];
-      }
+      for (std::int64_t c = 0; c < Heads::d; ++c) out[c] += row[j] / sum * h.v[j * Heads::d + c];
     }
   }
 }
@@ -48,9 +44,7 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void read_keys(Head
   for (const std::vector<float>* values : {&h.k, &h.v}) {
     const float* x = values->data();
     for (std::int64_t i = 0; i < h.n; ++i, x += Heads::d) {
-      for (std::int64_t c = 0; c < Heads::d; ++c) {
-        sums[c] += x[c];
-      }
+      for (std::int64_t c = 0; c < Heads::d; ++c) sums[c] += x[c];
     }
   }
   benchmark::DoNotOptimize(sums);
@@ -60,12 +54,10 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void read_keys(Head
 int call_statistics(softcheck_kernel kernel, Heads& h, bool causal) {
   static std::vector<float> squares;
   squares.resize(static_cast<std::size_t>(h.queries));
-  std::int64_t rows[4] = {1, 1, h.queries, Heads::d}, keys[4] = {1, 1, h.n, Heads::d};
-  const DLTensor q = tensor_of(h.q, rows), k = tensor_of(h.k, keys);
-  DLTensor m = tensor_of(h.out, rows, 3), sums = tensor_of(h.lse, rows, 3), deviations = tensor_of(h.entropy, rows, 3),
-           u = tensor_of(squares, rows, 3);
-  const DLTensor* inputs[] = {&q, &k};
-  DLTensor* outputs[] = {&m, &sums, &deviations, &u};
+  HeadRows q(h.q), k(h.k), m(h.out, h.queries), sums(h.lse, h.queries), deviations(h.entropy, h.queries),
+      u(squares, h.queries);
+  const DLTensor* inputs[] = {q.get(), k.get()};
+  DLTensor* outputs[] = {m.get(), sums.get(), deviations.get(), u.get()};
   const softcheck_call c = call_of(inputs, outputs, Heads::scale, causal);
   return kernel(&c);
 }
@@ -84,17 +76,13 @@ void attention(benchmark::State& state, bool causal, std::int64_t queries) {
       interleaved_seconds({[&] { call_attention(plain, h, causal); }, [&] { call_attention(adaptive, h, causal); },
                            [&] { read_keys(h); }, [&] { call_statistics(statistics, h, causal); }},
                           h.queries == 1 ? 20 : 5);
-  for (auto _ : state) {
-    call_attention(plain, h, causal);
-  }
+  for (auto _ : state) call_attention(plain, h, causal);
   const double pairs = static_cast<double>(h.n) * static_cast<double>(h.queries) / (causal ? 2 : 1);
   state.counters["of_naive"] = once[0] / seconds[0];
   state.counters["adaptive_of_naive"] = once[0] / seconds[1];
   state.counters["adaptive_to_plain"] = seconds[1] / seconds[0];
   state.counters["statistics_to_plain"] = seconds[3] / seconds[0];
-  if (h.queries == 1) {
-    state.counters["of_read"] = seconds[2] / seconds[0];
-  }
+  if (h.queries == 1) state.counters["of_read"] = seconds[2] / seconds[0];
   state.counters["gflops"] = 4e-9 * pairs * Heads::d / seconds[0];
 }
 

@@ -18,26 +18,20 @@ struct Attributed {
 
 int call_attributed(softcheck_kernel kernel, Heads& h, const Attributed& of) {
   static std::vector<float> biases, of_heads{0.0625F};
-  if (of.bias && biases.empty()) {
-    biases.assign(static_cast<std::size_t>(h.queries * h.n), 0.5F);
-  }
-  std::int64_t rows[4] = {1, 1, h.queries, Heads::d}, keys[4] = {1, 1, h.n, Heads::d},
-               pairs[4] = {1, 1, h.queries, h.n}, one[4] = {1, 1, 1, 1};
-  const DLTensor q = tensor_of(h.q, rows), k = tensor_of(h.k, keys), v = tensor_of(h.v, keys),
-                 head = tensor_of(of_heads, one, 1), bias = tensor_of(biases, pairs);
-  DLTensor out = tensor_of(h.out, rows), lse = tensor_of(h.lse, rows, 3);
-  std::vector<const DLTensor*> inputs{&q, &k, &v};
+  if (of.bias && biases.empty()) biases.assign(static_cast<std::size_t>(h.queries * h.n), 0.5F);
+  HeadRows q(h.q), k(h.k), v(h.v), out(h.out), lse(h.lse, h.queries);
+  CallTensor head(of_heads.data(), {1}), bias(biases.data(), {1, 1, h.queries, h.n});
+  std::vector<const DLTensor*> inputs{q.get(), k.get(), v.get()};
   std::vector<std::uint32_t> roles{SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE};
-  const auto add = [&](bool is_on, const DLTensor& tensor, std::uint32_t role) {
-    if (is_on) {
-      inputs.push_back(&tensor);
-      roles.push_back(role);
-    }
+  const auto add = [&](bool is_on, CallTensor& tensor, std::uint32_t role) {
+    if (!is_on) return;
+    inputs.push_back(tensor.get());
+    roles.push_back(role);
   };
   add(of.sinks, head, SOFTCHECK_ROLE_SINKS);
   add(of.slopes, head, SOFTCHECK_ROLE_SLOPES);
   add(of.bias, bias, SOFTCHECK_ROLE_BIAS);
-  DLTensor* outputs[] = {&out, &lse};
+  DLTensor* outputs[] = {out.get(), lse.get()};
   softcheck_attributes attributes{};
   attributes.size = sizeof attributes;
   attributes.window_left_plus_1 = of.window;
@@ -62,17 +56,11 @@ void attributes(benchmark::State& state) {
   }
   static constexpr std::array<std::int64_t, 3> windows{128, 512, 2048};
   std::vector<Attributed> calls{{}, {.softcap = 30}, {.slopes = true}, {.sinks = true}, {.bias = true}};
-  for (const std::int64_t window : windows) {
-    calls.push_back({.window = window});
-  }
+  for (const std::int64_t window : windows) calls.push_back({.window = window});
   std::vector<std::function<void()>> works;
-  for (const Attributed& call : calls) {
-    works.emplace_back([&] { call_attributed(kernel, h, call); });
-  }
+  for (const Attributed& call : calls) works.emplace_back([&] { call_attributed(kernel, h, call); });
   const std::vector<double> s = interleaved_seconds(works, 5);
-  for (auto _ : state) {
-    call_attributed(kernel, h, {});
-  }
+  for (auto _ : state) call_attributed(kernel, h, {});
   state.counters["softcap_to_plain"] = s[1] / s[0];
   state.counters["alibi_to_plain"] = s[2] / s[0];
   state.counters["sinks_to_plain"] = s[3] / s[0];

@@ -17,9 +17,7 @@ Heads heads_with_gradients(std::int64_t n) {
   Heads h(n, n);
   h.incoming.resize(h.out.size());
   fill(h.incoming, 4);
-  for (float& x : h.incoming) {
-    x = x / 8 - 1;
-  }
+  for (float& x : h.incoming) x = x / 8 - 1;
   h.dq.resize(h.q.size());
   h.dk.resize(h.k.size());
   h.dv.resize(h.v.size());
@@ -27,28 +25,21 @@ Heads heads_with_gradients(std::int64_t n) {
 }
 
 int call_backward(softcheck_kernel kernel, Heads& h, bool causal) {
-  std::int64_t shape[4] = {1, 1, h.n, Heads::d};
-  const DLTensor q = tensor_of(h.q, shape), k = tensor_of(h.k, shape), v = tensor_of(h.v, shape);
-  const DLTensor incoming = tensor_of(h.incoming, shape);
-  DLTensor dq = tensor_of(h.dq, shape), dk = tensor_of(h.dk, shape), dv = tensor_of(h.dv, shape);
-  const DLTensor* inputs[] = {&q, &k, &v, &incoming};
-  DLTensor* outputs[] = {&dq, &dk, &dv};
+  HeadRows q(h.q), k(h.k), v(h.v), incoming(h.incoming), dq(h.dq), dk(h.dk), dv(h.dv);
+  const DLTensor* inputs[] = {q.get(), k.get(), v.get(), incoming.get()};
+  DLTensor* outputs[] = {dq.get(), dk.get(), dv.get()};
   const softcheck_call c = call_of(inputs, outputs, Heads::scale, causal);
   return kernel(&c);
 }
 
 float dot(const float* a, const float* b) {
   float sum = 0;
-  for (std::int64_t t = 0; t < Heads::d; ++t) {
-    sum += a[t] * b[t];
-  }
+  for (std::int64_t t = 0; t < Heads::d; ++t) sum += a[t] * b[t];
   return sum;
 }
 
 void add_scaled(float* to, float factor, const float* x) {
-  for (std::int64_t t = 0; t < Heads::d; ++t) {
-    to[t] += factor * x[t];
-  }
+  for (std::int64_t t = 0; t < Heads::d; ++t) to[t] += factor * x[t];
 }
 
 // Rows of probabilities p and of gradients ds, (n, n) each.
@@ -74,13 +65,9 @@ void naive_backward(Heads& h, bool causal) {
       gradient[j] = dot(at(h.incoming, i), at(h.v, j));
       mean += row[j] * gradient[j];
     }
-    for (std::int64_t j = 0; j < seen; ++j) {
-      gradient[j] = Heads::scale * row[j] * (gradient[j] - mean);
-    }
+    for (std::int64_t j = 0; j < seen; ++j) gradient[j] = Heads::scale * row[j] * (gradient[j] - mean);
   }
-  for (std::vector<float>* result : {&h.dq, &h.dk, &h.dv}) {
-    std::fill(result->begin(), result->end(), 0.0f);
-  }
+  for (std::vector<float>* result : {&h.dq, &h.dk, &h.dv}) std::fill(result->begin(), result->end(), 0.0f);
   for (std::int64_t i = 0; i < h.n; ++i) {
     for (std::int64_t j = 0; j < (causal ? i + 1 : h.n); ++j) {
       add_scaled(at(h.dq, i), ds[static_cast<std::size_t>(i * h.n + j)], at(h.k, j));
@@ -104,9 +91,7 @@ void backward(benchmark::State& state, bool causal) {
       interleaved_seconds({[&] { call_backward(plain, h, causal); }, [&] { call_backward(adaptive, h, causal); },
                            [&] { call_attention(forward, h, causal); }},
                           5);
-  for (auto _ : state) {
-    call_backward(plain, h, causal);
-  }
+  for (auto _ : state) call_backward(plain, h, causal);
   const double pairs = static_cast<double>(h.n) * static_cast<double>(h.n) / (causal ? 2 : 1);
   state.counters["of_naive"] = once[0] / seconds[0];
   state.counters["adaptive_of_naive"] = once[0] / seconds[1];

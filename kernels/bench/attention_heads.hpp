@@ -15,9 +15,7 @@ struct Heads {
     fill(k, 2);
     fill(v, 3);
     for (std::vector<float>* values : {&q, &k, &v}) {
-      for (float& x : *values) {
-        x = x / 8 - 1;
-      }
+      for (float& x : *values) x = x / 8 - 1;
     }
   }
   static constexpr std::int64_t d = 64;
@@ -27,17 +25,21 @@ struct Heads {
   std::vector<float> incoming, dq, dk, dv;  // only for backward calls
 };
 
-/// A view of one batch and one head.
-inline DLTensor tensor_of(std::vector<float>& data, std::int64_t (&shape)[4], int rank = 4) {
-  return {data.data(), {kDLCPU, 0}, rank, {kDLFloat, 32, 1}, shape, nullptr, 0};
-}
+/// Rows of one batch and one head: of d numbers, or of one each.
+struct HeadRows : CallTensor {
+  explicit HeadRows(std::vector<float>& data) : CallTensor(data.data(), {1, 1, rows_of(data), Heads::d}) {}
+  HeadRows(std::vector<float>& data, std::int64_t rows) : CallTensor(data.data(), {1, 1, rows}) {}
+
+ private:
+  static std::int64_t rows_of(const std::vector<float>& data) {
+    return static_cast<std::int64_t>(data.size()) / Heads::d;
+  }
+};
 
 inline int call_attention(softcheck_kernel kernel, Heads& h, bool causal) {
-  std::int64_t rows[4] = {1, 1, h.queries, Heads::d}, keys[4] = {1, 1, h.n, Heads::d};
-  const DLTensor q = tensor_of(h.q, rows), k = tensor_of(h.k, keys), v = tensor_of(h.v, keys);
-  DLTensor out = tensor_of(h.out, rows), lse = tensor_of(h.lse, rows, 3), entropy = tensor_of(h.entropy, rows, 3);
-  const DLTensor* inputs[] = {&q, &k, &v};
-  DLTensor* outputs[] = {&out, &lse, &entropy};
+  HeadRows q(h.q), k(h.k), v(h.v), out(h.out), lse(h.lse, h.queries), entropy(h.entropy, h.queries);
+  const DLTensor* inputs[] = {q.get(), k.get(), v.get()};
+  DLTensor* outputs[] = {out.get(), lse.get(), entropy.get()};
   const softcheck_call c = call_of(inputs, outputs, Heads::scale, causal);
   return kernel(&c);
 }

@@ -16,36 +16,24 @@ __attribute__((target("avx512f"))) float sums_of_512(std::int64_t turns) {
   __m512 sums[12];
   const __m512 factor = _mm512_set1_ps(0.999F);
   const __m512 term = _mm512_set1_ps(1e-3F);
-  for (__m512& sum : sums) {
-    sum = _mm512_set1_ps(1);
-  }
+  for (__m512& sum : sums) sum = _mm512_set1_ps(1);
   for (std::int64_t i = 0; i < turns; ++i) {
-    for (__m512& sum : sums) {
-      sum = _mm512_fmadd_ps(sum, factor, term);
-    }
+    for (__m512& sum : sums) sum = _mm512_fmadd_ps(sum, factor, term);
   }
   float total = 0;
-  for (const __m512& sum : sums) {
-    total += _mm512_cvtss_f32(sum);
-  }
+  for (const __m512& sum : sums) total += _mm512_cvtss_f32(sum);
   return total;
 }
 __attribute__((target("avx2,fma"))) float sums_of_256(std::int64_t turns) {
   __m256 sums[12];
   const __m256 factor = _mm256_set1_ps(0.999F);
   const __m256 term = _mm256_set1_ps(1e-3F);
-  for (__m256& sum : sums) {
-    sum = _mm256_set1_ps(1);
-  }
+  for (__m256& sum : sums) sum = _mm256_set1_ps(1);
   for (std::int64_t i = 0; i < turns; ++i) {
-    for (__m256& sum : sums) {
-      sum = _mm256_fmadd_ps(sum, factor, term);
-    }
+    for (__m256& sum : sums) sum = _mm256_fmadd_ps(sum, factor, term);
   }
   float total = 0;
-  for (const __m256& sum : sums) {
-    total += _mm256_cvtss_f32(sum);
-  }
+  for (const __m256& sum : sums) total += _mm256_cvtss_f32(sum);
   return total;
 }
 #endif

@@ -19,9 +19,7 @@ struct LossRows {
     fill(x, 1);
     fill(g, 2);
     fill(upstream, 3);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      labels.push_back(r * 7919 % n);
-    }
+    for (std::int64_t r = 0; r < rows; ++r) labels.push_back(r * 7919 % n);
   }
 
   std::int64_t n, rows;
@@ -29,42 +27,35 @@ struct LossRows {
   std::vector<std::int64_t> labels;
 };
 
-DLTensor tensor(std::vector<float>& data, int rank, std::int64_t* shape) {
-  return {data.data(), {kDLCPU, 0}, rank, {kDLFloat, 32, 1}, shape, nullptr, 0};
-}
-
 bool is_mean(softcheck_op op) {
   return op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN || op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
 }
 
 int call_loss(softcheck_kernel kernel, softcheck_op op, LossRows& rows) {
-  std::int64_t shape[2] = {rows.rows, rows.n}, one[1] = {1};
-  const DLTensor x = tensor(rows.x, 2, shape), g = tensor(rows.g, 2, shape);
-  const DLTensor upstream = tensor(rows.upstream, 1, is_mean(op) ? one : shape);
-  const DLTensor labels{rows.labels.data(), {kDLCPU, 0}, 1, {kDLInt, 64, 1}, shape, nullptr, 0};
   const bool saved = op == SOFTCHECK_OP_SOFTMAX_BACKWARD || op == SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD;
-  const DLTensor* inputs[] = {&x, saved ? &g : &labels, &upstream};
-  const std::uint32_t losses[] = {SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS, SOFTCHECK_ROLE_UPSTREAM};
-  const std::uint32_t gradients[] = {SOFTCHECK_ROLE_SAVED, SOFTCHECK_ROLE_OUT_GRADIENT};
   const bool by_row = op == SOFTCHECK_OP_CROSS_ENTROPY || op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN;
   const bool backward = op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD || op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
-  DLTensor out = tensor(by_row ? rows.of_rows : rows.out, by_row ? 1 : 2, by_row && is_mean(op) ? one : shape);
-  DLTensor* outputs[] = {&out};
+  const std::int64_t of_rows = is_mean(op) ? 1 : rows.rows;
+  CallTensor x(rows.x.data(), {rows.rows, rows.n}), g(rows.g.data(), {rows.rows, rows.n}),
+      labels(rows.labels.data(), {rows.rows}), upstream(rows.upstream.data(), {of_rows}),
+      losses(rows.of_rows.data(), {of_rows}), gradients(rows.out.data(), {rows.rows, rows.n});
+  const DLTensor* inputs[] = {x.get(), saved ? g.get() : labels.get(), upstream.get()};
+  const std::uint32_t of_logits[] = {SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS, SOFTCHECK_ROLE_UPSTREAM};
+  const std::uint32_t of_saved[] = {SOFTCHECK_ROLE_SAVED, SOFTCHECK_ROLE_OUT_GRADIENT};
+  DLTensor* outputs[] = {by_row ? losses.get() : gradients.get()};
   softcheck_attributes attributes{};
   attributes.size = sizeof attributes;
   attributes.ignore_index = -100;
   attributes.mean = is_mean(op) ? 1 : 0;
   const softcheck_call_2 c =
-      version_2_call(op, {inputs, backward ? 3u : 2u}, saved ? gradients : losses, attributes, outputs);
+      version_2_call(op, {inputs, backward ? 3u : 2u}, saved ? of_saved : of_logits, attributes, outputs);
   return kernel(&c.call);
 }
 
 int call_softmax(softcheck_kernel kernel, LossRows& rows) {
-  std::int64_t shape[2] = {rows.rows, rows.n};
-  const DLTensor x = tensor(rows.x, 2, shape);
-  DLTensor out = tensor(rows.out, 2, shape);
-  const DLTensor* inputs[] = {&x};
-  DLTensor* outputs[] = {&out};
+  CallTensor x(rows.x.data(), {rows.rows, rows.n}), out(rows.out.data(), {rows.rows, rows.n});
+  const DLTensor* inputs[] = {x.get()};
+  DLTensor* outputs[] = {out.get()};
   const softcheck_call c = call_of(inputs, outputs);
   return kernel(&c);
 }
@@ -78,20 +69,14 @@ void libm_row(softcheck_op op, LossRows& rows, std::int64_t r) {
   float sum = 0;
   if (op == SOFTCHECK_OP_SOFTMAX_BACKWARD || op == SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD) {
     const bool logs = op == SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD;
-    for (std::int64_t i = 0; i < rows.n; ++i) {
-      sum += logs ? g[i] : x[i] * g[i];
-    }
-    for (std::int64_t i = 0; i < rows.n; ++i) {
-      out[i] = logs ? g[i] - std::exp(x[i]) * sum : x[i] * (g[i] - sum);
-    }
+    for (std::int64_t i = 0; i < rows.n; ++i) sum += logs ? g[i] : x[i] * g[i];
+    for (std::int64_t i = 0; i < rows.n; ++i) out[i] = logs ? g[i] - std::exp(x[i]) * sum : x[i] * (g[i] - sum);
     return;
   }
   const std::int64_t label = rows.labels[row];
   const float m = *std::max_element(x, x + rows.n);
   if (op == SOFTCHECK_OP_CROSS_ENTROPY || op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN) {
-    for (std::int64_t i = 0; i < rows.n; ++i) {
-      sum += std::exp(x[i] - m);
-    }
+    for (std::int64_t i = 0; i < rows.n; ++i) sum += std::exp(x[i] - m);
     rows.of_rows[row] = std::log(sum) + (m - x[label]);
     return;
   }
@@ -100,21 +85,15 @@ void libm_row(softcheck_op op, LossRows& rows, std::int64_t r) {
     sum += out[i];
   }
   const float factor = is_mean(op) ? rows.upstream[0] / static_cast<float>(rows.rows) : rows.upstream[row];
-  for (std::int64_t i = 0; i < rows.n; ++i) {
-    out[i] = factor * (out[i] / sum - (i == label ? 1.0F : 0.0F));
-  }
+  for (std::int64_t i = 0; i < rows.n; ++i) out[i] = factor * (out[i] / sum - (i == label ? 1.0F : 0.0F));
 }
 
 // All rows, and of the mean their mean.
 void libm_rows(softcheck_op op, LossRows& rows) {
-  for (std::int64_t row = 0; row < rows.rows; ++row) {
-    libm_row(op, rows, row);
-  }
+  for (std::int64_t row = 0; row < rows.rows; ++row) libm_row(op, rows, row);
   if (op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN) {
     float sum = 0;
-    for (const float loss : rows.of_rows) {
-      sum += loss;
-    }
+    for (const float loss : rows.of_rows) sum += loss;
     rows.of_rows[0] = sum / static_cast<float>(rows.rows);
   }
 }
@@ -142,9 +121,7 @@ void losses(benchmark::State& state, softcheck_op op, const char* symbol, std::i
                                                      [&] { call_softmax(softmax, r); }},
                                                     elements > (std::int64_t{1} << 20) ? 10 : 60);
   const std::vector<double> libm = interleaved_seconds({[&] { libm_rows(op, r); }}, 2);
-  for (auto _ : state) {
-    call_loss(kernel, op, r);
-  }
+  for (auto _ : state) call_loss(kernel, op, r);
   state.counters["of_libm"] = libm[0] / s[0];
   state.counters["of_read_max"] = s[1] / s[0];
   state.counters["to_softmax"] = s[0] / s[2];

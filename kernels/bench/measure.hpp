@@ -39,9 +39,7 @@ inline std::vector<double> interleaved_seconds(const std::vector<std::function<v
       const double start = cpu_seconds();
       works[i]();
       benchmark::ClobberMemory();
-      if (round > 0) {
-        best[i] = std::min(best[i], cpu_seconds() - start);
-      }
+      if (round > 0) best[i] = std::min(best[i], cpu_seconds() - start);
     }
   }
   return best;

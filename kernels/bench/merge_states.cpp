@@ -29,14 +29,10 @@ struct Parts {
 };
 
 int call_merge(softcheck_kernel kernel, Parts& p, bool base_2) {
-  std::int64_t of_parts[3] = {p.parts, p.rows, merged_dim};
-  const auto tensor = [](std::vector<float>& data, int rank, std::int64_t* shape) {
-    return DLTensor{data.data(), {kDLCPU, 0}, rank, {kDLFloat, 32, 1}, shape, nullptr, 0};
-  };
-  const DLTensor outputs = tensor(p.outputs, 3, of_parts), lse = tensor(p.lse, 2, of_parts);
-  DLTensor out = tensor(p.out, 2, of_parts + 1), merged = tensor(p.merged, 1, of_parts + 1);
-  const DLTensor* inputs[] = {&outputs, &lse};
-  DLTensor* results[] = {&out, &merged};
+  CallTensor outputs(p.outputs.data(), {p.parts, p.rows, merged_dim}), lse(p.lse.data(), {p.parts, p.rows}),
+      out(p.out.data(), {p.rows, merged_dim}), merged(p.merged.data(), {p.rows});
+  const DLTensor* inputs[] = {outputs.get(), lse.get()};
+  DLTensor* results[] = {out.get(), merged.get()};
   const std::uint32_t roles[] = {SOFTCHECK_ROLE_OUT, SOFTCHECK_ROLE_LSE};
   softcheck_attributes attributes{};
   attributes.size = sizeof attributes;
@@ -47,22 +43,16 @@ int call_merge(softcheck_kernel kernel, Parts& p, bool base_2) {
 
 void libm_merge(Parts& p, std::int64_t row) {
   float m = -std::numeric_limits<float>::infinity(), sum = 0;
-  for (std::int64_t k = 0; k < p.parts; ++k) {
-    m = std::max(m, p.lse[static_cast<std::size_t>(k * p.rows + row)]);
-  }
+  for (std::int64_t k = 0; k < p.parts; ++k) m = std::max(m, p.lse[static_cast<std::size_t>(k * p.rows + row)]);
   float* out = p.out.data() + row * merged_dim;
   std::fill(out, out + merged_dim, 0.0F);
   for (std::int64_t k = 0; k < p.parts; ++k) {
     const float weight = std::exp(p.lse[static_cast<std::size_t>(k * p.rows + row)] - m);
     const float* part = p.outputs.data() + (k * p.rows + row) * merged_dim;
     sum += weight;
-    for (std::int64_t c = 0; c < merged_dim; ++c) {
-      out[c] += weight * part[c];
-    }
+    for (std::int64_t c = 0; c < merged_dim; ++c) out[c] += weight * part[c];
   }
-  for (std::int64_t c = 0; c < merged_dim; ++c) {
-    out[c] /= sum;
-  }
+  for (std::int64_t c = 0; c < merged_dim; ++c) out[c] /= sum;
   p.merged[static_cast<std::size_t>(row)] = m + std::log(sum);
 }
 
@@ -76,15 +66,11 @@ void merges(benchmark::State& state, bool base_2, std::int64_t elements) {
   const std::vector<double> s =
       interleaved_seconds({[&] { call_merge(kernel, p, base_2); },
                            [&] {
-                             for (std::int64_t row = 0; row < p.rows; ++row) {
-                               libm_merge(p, row);
-                             }
+                             for (std::int64_t row = 0; row < p.rows; ++row) libm_merge(p, row);
                            },
                            [&] { benchmark::DoNotOptimize(largest(p.outputs.data(), elements)); }},
                           elements > (std::int64_t{1} << 20) ? 10 : 60);
-  for (auto _ : state) {
-    call_merge(kernel, p, base_2);
-  }
+  for (auto _ : state) call_merge(kernel, p, base_2);
   state.counters["of_libm"] = s[1] / s[0];
   state.counters["of_read_max"] = s[2] / s[0];
   state.counters["GiB/s_read"] = static_cast<double>(p.outputs.size() * sizeof(float)) / s[0] / (1 << 30);

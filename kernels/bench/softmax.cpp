@@ -28,14 +28,10 @@ struct Rows {
 
 // outputs: 1 for probabilities or entropies, 2 for both.
 int call(softcheck_kernel kernel, Rows& rows, std::uint32_t outputs, bool entropy_first = false) {
-  std::int64_t shape[2] = {rows.rows, rows.n};
-  const auto tensor = [&](std::vector<float>& data, int rank) {
-    return DLTensor{data.data(), {kDLCPU, 0}, rank, {kDLFloat, 32, 1}, shape, nullptr, 0};
-  };
-  const DLTensor in = tensor(rows.logits, 2);
-  DLTensor probs = tensor(rows.probs, 2), entropies = tensor(rows.entropies, 1);
-  const DLTensor* inputs[] = {&in};
-  DLTensor* to[] = {entropy_first ? &entropies : &probs, &entropies};
+  CallTensor in(rows.logits.data(), {rows.rows, rows.n}), probs(rows.probs.data(), {rows.rows, rows.n}),
+      entropies(rows.entropies.data(), {rows.rows});
+  const DLTensor* inputs[] = {in.get()};
+  DLTensor* to[] = {entropy_first ? entropies.get() : probs.get(), entropies.get()};
   const softcheck_call c = call_of(inputs, {to, outputs});
   return kernel(&c);
 }
@@ -50,9 +46,7 @@ void libm_softmax(Rows& rows) {
       p[i] = std::exp(x[i] - m);
       sum += p[i];
     }
-    for (std::int64_t i = 0; i < rows.n; ++i) {
-      p[i] /= sum;
-    }
+    for (std::int64_t i = 0; i < rows.n; ++i) p[i] /= sum;
   }
 }
 
@@ -92,20 +86,14 @@ void rows(benchmark::State& state, std::int64_t elements) {
   const std::vector<double> s =
       interleaved_seconds({ours, [&] { call(entropy, r, 1, true); }, [&] { call(adaptive, r, 1); },
                            [&] {
-                             if (peer) {
-                               call(onednn, r, 1);
-                             }
+                             if (peer) call(onednn, r, 1);
                            },
                            [&] { std::memcpy(r.probs.data(), r.logits.data(), r.bytes()); }, [&] { read_maximum(r); },
                            [&] { call(softmax, r, 1); }},
                           elements > (std::int64_t{1} << 20) ? 10 : 60);
   const std::vector<double> libm = interleaved_seconds({[&] { libm_softmax(r); }, [&] { libm_entropy(r); }}, 2);
-  for (auto _ : state) {
-    ours();
-  }
-  if (peer) {
-    state.counters["softmax_of_onednn"] = s[3] / s[0];
-  }
+  for (auto _ : state) ours();
+  if (peer) state.counters["softmax_of_onednn"] = s[3] / s[0];
   state.counters["softmax_of_memcpy"] = s[4] / s[0];
   state.counters["softmax_of_libm"] = libm[0] / s[0];
   state.counters["entropy_of_read_max"] = s[5] / s[1];
@@ -127,27 +115,19 @@ void halves(benchmark::State& state, DLDataType type) {
   for (std::size_t i = 0; i < logits.size(); ++i) {
     logits[i] = static_cast<std::uint16_t>(0x3c00 + i % 0x400);  // [1, 2) in f16, [2^-7, 2] in bf16
   }
-  std::int64_t shape[2] = {wide.rows, wide.n};
-  const DLTensor in{logits.data(), {kDLCPU, 0}, 2, type, shape, nullptr, 0};
-  DLTensor out{probs.data(), {kDLCPU, 0}, 2, type, shape, nullptr, 0};
-  const DLTensor* inputs[] = {&in};
-  DLTensor* outputs[] = {&out};
+  CallTensor in(logits.data(), type, {wide.rows, wide.n}), out(probs.data(), type, {wide.rows, wide.n});
+  const DLTensor* inputs[] = {in.get()};
+  DLTensor* outputs[] = {out.get()};
   const softcheck_call c = call_of(inputs, outputs);
   const bool peer = onednn != nullptr && onednn(&c) == 0;
   const std::vector<double> s = interleaved_seconds({[&] { softmax(&c); }, [&] { call(softmax, wide, 1); },
                                                      [&] {
-                                                       if (peer) {
-                                                         onednn(&c);
-                                                       }
+                                                       if (peer) onednn(&c);
                                                      }},
                                                     60);
-  for (auto _ : state) {
-    softmax(&c);
-  }
+  for (auto _ : state) softmax(&c);
   state.counters["to_f32"] = s[0] / s[1];
-  if (peer) {
-    state.counters["softmax_of_onednn"] = s[2] / s[0];
-  }
+  if (peer) state.counters["softmax_of_onednn"] = s[2] / s[0];
 }
 
 // Rows of seven large logits among many small ones, 1.95 nats or a little more: beta is above 1 at every length.
@@ -167,18 +147,13 @@ void sharp_rows(benchmark::State& state) {
   }
   std::vector<float> incoming(r.logits.size()), gradient(r.logits.size());
   fill(incoming, 2);
-  std::int64_t shape[2] = {r.rows, r.n};
-  const DLTensor x{r.logits.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
-  const DLTensor dp{incoming.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
-  DLTensor dx{gradient.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
-  const DLTensor* inputs[] = {&x, &dp};
-  DLTensor* outputs[] = {&dx};
+  CallTensor x(r.logits.data(), {r.rows, r.n}), dp(incoming.data(), {r.rows, r.n}), dx(gradient.data(), {r.rows, r.n});
+  const DLTensor* inputs[] = {x.get(), dp.get()};
+  DLTensor* outputs[] = {dx.get()};
   const softcheck_call c = call_of(inputs, outputs);
   const std::vector<double> s =
       interleaved_seconds({[&] { call(softmax, r, 1); }, [&] { call(adaptive, r, 1); }, [&] { backward(&c); }}, 60);
-  for (auto _ : state) {
-    backward(&c);
-  }
+  for (auto _ : state) backward(&c);
   state.counters["adaptive_to_softmax"] = s[1] / s[0];
   state.counters["backward_to_adaptive"] = s[2] / s[1];
 }

@@ -15,54 +15,14 @@ import ctypes
 import os
 import time
 
-from turns import least_seconds
+from turns import BFLOAT, FLOAT, Kernel, least_seconds, stop, tensor_of, torch_and
 
-from softcheck._abi import Attributes, Call, Call2, DLDataType, DLDevice, DLTensor
-
-FLOAT, BFLOAT = 2, 4  # DLPack's codes
 SECTIONS = ("forward", "backward", "adaptive", "decode", "formats", "tiles")
 
 
-def tensor_of(array, code=FLOAT):
-    """The DLTensor of a compact CPU tensor of torch, which must outlive it."""
-    shape = (ctypes.c_int64 * array.dim())(*array.shape)
-    return DLTensor(array.data_ptr(), DLDevice(1, 0), array.dim(), DLDataType(code, array.element_size() * 8, 1), shape, None, 0)
-
-
-class Kernel:
-    """One call of an exported kernel, made once and repeated."""
-
-    def __init__(self, library, name, inputs, outputs, causal, code=FLOAT):
-        self.kernel, self.name, self.kept = getattr(library, name), name, [inputs, outputs]
-        self.inputs, self.outputs = self.pointers(inputs, code), self.pointers(outputs, code)
-        scale = inputs[0].shape[-1] ** -0.5
-        self.call = Call(1, len(inputs), len(outputs), self.inputs, self.outputs, 1.0, scale, int(causal), None)
-
-    def pointers(self, arrays, code):
-        tensors = [tensor_of(array, code) for array in arrays]
-        self.kept.append(tensors)
-        return (ctypes.POINTER(DLTensor) * len(tensors))(*map(ctypes.pointer, tensors))
-
-    def is_taken(self):
-        return self.kernel(ctypes.byref(self.call)) == 0
-
-    def __call__(self):
-        if not self.is_taken():
-            raise SystemExit(f"torch_attention.py: {self.name} refused the call")
-
-
-class SavedGradient(Kernel):
-    """attention_backward by version 2: q, k, v, out, lse, dout to dq, dk, dv."""
-
-    OP, ROLES = 13, (2, 3, 4, 5, 6, 7)
-
-    def __init__(self, library, h, causal):
-        inputs, outputs = [*h.qkv, h.out, h.lse, h.incoming], [h.dq, h.dk, h.dv]
-        super().__init__(library, "softcheck_attention_backward", inputs, outputs, causal)
-        self.call.abi_version = 2
-        self.attributes = Attributes(ctypes.sizeof(Attributes))
-        self.roles = (ctypes.c_uint32 * len(self.ROLES))(*self.ROLES)
-        self.call = Call2(self.call, self.OP, self.roles, ctypes.pointer(self.attributes))
+def kernel_of(library, name, inputs, outputs, causal, code=FLOAT, **words):
+    tensors = ([tensor_of(array, code) for array in arrays] for arrays in (inputs, outputs))
+    return Kernel(library, name, *tensors, inputs[0].shape[-1] ** -0.5, causal, **words)
 
 
 class Peak:
@@ -107,7 +67,7 @@ class Bench:
 
     def attention(self, h, causal, outputs, adaptive=False, code=FLOAT):
         name = "softcheck_adaptive_attention" if adaptive else "softcheck_attention"
-        return Kernel(self.library, name, h.qkv, outputs, causal, code)
+        return kernel_of(self.library, name, h.qkv, outputs, causal, code)
 
     def theirs(self, h, causal):
         def run():
@@ -131,10 +91,12 @@ class Bench:
 
     def backward(self, n, d, causal):
         torch, h = self.torch, Heads(self.torch, n, n, d)
-        again = Kernel(self.library, "softcheck_attention_backward", [*h.qkv, h.incoming], [h.dq, h.dk, h.dv], causal)
+        name, gradients = "softcheck_attention_backward", [h.dq, h.dk, h.dv]
+        again = kernel_of(self.library, name, [*h.qkv, h.incoming], gradients, causal)
         forward = self.attention(h, causal, [h.out, h.lse])
         forward()
-        saved = SavedGradient(self.library, h, causal)
+        given = [*h.qkv, h.out, h.lse, h.incoming]
+        saved = kernel_of(self.library, name, given, gradients, causal, op=13, roles=(2, 3, 4, 5, 6, 7))
         leaves = [x.clone().requires_grad_() for x in h.qkv]
         out = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=causal)
         results = {}
@@ -177,7 +139,7 @@ class Bench:
         torch = self.torch
         f, h = Heads(torch, n, n, d), Heads(torch, n, n, d, torch.bfloat16)
         name = "softcheck_attention_bf16_tiles"
-        alone, whole = (Kernel(self.library, name, h.qkv, outputs, causal, BFLOAT) for outputs in ([h.out], [h.out, h.lse, h.entropy]))
+        alone, whole = (kernel_of(self.library, name, h.qkv, outputs, causal, BFLOAT) for outputs in ([h.out], [h.out, h.lse, h.entropy]))
         shape = f"tiles {'causal' if causal else 'full  '} n {n:5} d {d:3}"
         if not alone.is_taken():
             print(f"{shape}  refused: no fused multiply-adds", flush=True)
@@ -211,16 +173,8 @@ def main():
     arguments = parser.parse_args()
     sections = arguments.only.split(",")
     if not set(sections) <= set(SECTIONS):
-        raise SystemExit(f"torch_attention.py: --only takes some of {', '.join(SECTIONS)}, got {arguments.only}")
-    try:
-        import torch
-    except ImportError:
-        raise SystemExit("torch_attention.py: needs torch, which this Python does not have")
-    try:
-        library = ctypes.CDLL(arguments.library)
-    except OSError as error:
-        raise SystemExit(f"torch_attention.py: {error}")
-    torch.set_num_threads(1)
+        stop(f"--only takes some of {', '.join(SECTIONS)}, got {arguments.only}")
+    torch, library = torch_and(arguments.library)
     peak = Peak(os.path.dirname(os.path.abspath(arguments.library)))
     bench = Bench(torch, library, peak, 1 if arguments.quick else arguments.rounds)
     peak_seconds, = least_seconds([peak], 3, time.thread_time)

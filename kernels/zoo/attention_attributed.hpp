@@ -14,7 +14,8 @@ namespace softcheck::kernels::zoo::attention {
 /// A call, unpacked. A mutant changes a field.
 struct AttributedCall {
   Attention plain;
-  std::optional<View> sinks, slopes, bias;
+  std::optional<View> sinks, slopes, bias, kept;
+  double dropout_scale = 1;
   std::int64_t left = -1, right = -1;  // number of keys that a query sees on each side of its own position; -1: all
   bool top_left = false;
   double softcap = 0;
@@ -33,6 +34,8 @@ struct AttributedRow : Row<Real> {
   std::int64_t place = 0;  // its position among the keys
   std::vector<Real> bias;  // (n) or none
   std::optional<Real> sink;
+  std::vector<std::uint8_t> kept;  // (n): keys that the dropout keeps, or none
+  Real dropout_scale = 1;
   std::vector<std::uint8_t> without_window;  // (n): visible keys without a window
   std::size_t window_begin = 0;              // the first key of its window
 };
@@ -62,6 +65,9 @@ inline std::optional<AttributedCall> unpack_attributed(const softcheck_call& cal
       a.slopes.emplace(input);
     } else if (role == SOFTCHECK_ROLE_BIAS) {
       a.bias.emplace(input);
+    } else if (role == SOFTCHECK_ROLE_DROPOUT) {
+      a.kept.emplace(input);
+      a.dropout_scale = whole->attributes->dropout_scale;
     } else {
       return std::nullopt;
     }
@@ -97,7 +103,9 @@ AttributedRow<Real> gather(const AttributedCall& a, std::int64_t b, std::int64_t
   row.without_window = row.visible;
   if (a.left >= 0) row.window_begin = static_cast<std::size_t>(std::max<std::int64_t>(0, row.place - a.left));
   if (a.sinks) row.sink = load<Real>(a.sinks->type, a.sinks->at(a.sink_head[head], 0, 0));
+  row.dropout_scale = static_cast<Real>(a.dropout_scale);
   for (std::int64_t j = 0; j < a.plain.keys; ++j) {
+    if (a.kept) row.kept.push_back(*a.kept->at(b, h, i, j) != 0);
     if (a.bias) row.bias.push_back(load<Real>(a.bias->type, a.bias->at(b, a.bias_head[head], i, j)));
     if (a.left >= 0 && row.place - j > a.left) row.visible[static_cast<std::size_t>(j)] = 0;
     if (a.right >= 0 && j - row.place > a.right) row.visible[static_cast<std::size_t>(j)] = 0;
@@ -146,6 +154,20 @@ void finish_attributed(AttributedRow<Real>& row, const std::vector<Real>& x, Rea
   finish<Real>(row, s, 1, if_masked);
 }
 
+/// The factor of key j's weight.
+template <class Real>
+Real dropout_factor(const AttributedRow<Real>& row, std::size_t j) {
+  return row.kept.empty() ? 1 : row.kept[j] != 0 ? row.dropout_scale : 0;
+}
+
+/// A correct dropout, as a factor of the values.
+template <class Real>
+void drop(AttributedRow<Real>& row) {
+  for (std::size_t n = 0; n < row.values.size() && !row.kept.empty(); ++n) {
+    row.values[n] *= dropout_factor(row, n / row.out.size());
+  }
+}
+
 /// Calls compute(AttributedRow<Real>&) for every query. Before that, change(AttributedCall&) may change the call.
 template <class Compute, class Change>
 int attend_attributed(const softcheck_call* call, Compute compute, Change change,
@@ -172,7 +194,29 @@ template <class Change>
 int attend_changed_attributed_rows(const softcheck_call* call, Change change) {
   return attend_attributed(call, [&]<class Real>(AttributedRow<Real>& row) {
     change(row);
+    drop(row);
     finish_attributed(row, scores_by(row, usual_score));
+  });
+}
+
+/// Correct attention from weights p, the coefficients of the keys, that change(row, p) has changed.
+template <class Change>
+int attend_changed_weights(const softcheck_call* call, Change change) {
+  return attend_attributed(call, [&]<class Real>(AttributedRow<Real>& row) {
+    const std::vector<Real> x = scores_by(row, usual_score);
+    finish_attributed(row, x);
+    const Real m = row.sink ? std::max(largest(x), *row.sink) : largest(x);
+    if (!std::isfinite(m)) return;
+    Real sum = row.sink ? std::exp(*row.sink - m) : 0;
+    std::vector<Real> p;
+    for (const Real score : x) sum += p.emplace_back(score == lowest<Real> ? 0 : std::exp(score - m));
+    for (Real& weight : p) weight /= sum;
+    change(row, p);
+    std::ranges::fill(row.out, Real(0));
+    for (std::size_t n = 0; n < row.values.size(); ++n) {
+      const std::size_t key = n / row.out.size();
+      if (x[key] != lowest<Real>) row.out[n % row.out.size()] += p[key] * row.values[n];
+    }
   });
 }
 
@@ -197,13 +241,20 @@ int attend_by_softcap(const softcheck_call* call, Softcap softcap) {
 template <class Change>
 int attend_changed(const softcheck_call* call, Change change) {
   return attend_attributed(
-      call, []<class Real>(AttributedRow<Real>& row) { finish_attributed(row, scores_by(row, usual_score)); }, change);
+      call,
+      []<class Real>(AttributedRow<Real>& row) {
+        drop(row);
+        finish_attributed(row, scores_by(row, usual_score));
+      },
+      change);
 }
 
 }  // namespace softcheck::kernels::zoo::attention
 
 #define SOFTCHECK_BODY_attend_attributed(name) SOFTCHECK_BODY(void, name, AttributedRow<Real>& row)
 #define SOFTCHECK_BODY_attend_changed_attributed_rows(name) SOFTCHECK_BODY(void, name, AttributedRow<Real>& row)
+#define SOFTCHECK_BODY_attend_changed_weights(name) \
+  SOFTCHECK_BODY(void, name, AttributedRow<Real>& row, std::vector<Real>& p)
 #define SOFTCHECK_BODY_attend_by_scores(name) SOFTCHECK_BODY(Real, name, const AttributedRow<Real>& row, std::size_t j)
 #define SOFTCHECK_BODY_attend_by_softcap(name) SOFTCHECK_BODY(Real, name, const AttributedRow<Real>& row, Real x)
 #define SOFTCHECK_BODY_attend_changed(name) SOFTCHECK_CALL_BODY(void, name, [[maybe_unused]] AttributedCall& a)

@@ -179,12 +179,15 @@ struct Gradients {
     const Real tangent = std::tanh(score<Real>(row, j) / row.softcap);
     return 1 - tangent * tangent;
   }
-  /// g_j = <dO_i, v_j>.
+  /// The dropout's factor of p_j in the output.
+  virtual Real factor(std::size_t i, std::size_t j) const { return dropout_factor(head.rows[i], j); }
+  virtual Real value_factor(std::size_t i, std::size_t j) const { return factor(i, j); }
+  /// g_j = <dO_i, v_j>, times that factor.
   Real product(std::size_t i, std::size_t j) const {
     Real sum = 0;
     for (std::size_t c = 0; c < head.value_dim; ++c)
       sum += gradient(i, c) * head.rows[i].values[j * head.value_dim + c];
-    return sum;
+    return sum * factor(i, j);
   }
 
   virtual bool sees(std::size_t i, std::size_t j) const { return head.rows[i].visible[j] != 0; }
@@ -208,7 +211,8 @@ struct Gradients {
       head.dq[i * head.dim + t] += ds * row.keys[j * head.dim + t];
       head.dk[j * head.dim + t] += ds * row.query[t];
     }
-    for (std::size_t c = 0; c < head.value_dim; ++c) head.dv[j * head.value_dim + c] += weight * gradient(i, c);
+    for (std::size_t c = 0; c < head.value_dim; ++c)
+      head.dv[j * head.value_dim + c] += weight * value_factor(i, j) * gradient(i, c);
   }
   virtual void clear() {
     std::fill(head.dq.begin(), head.dq.end(), Real(0));

@@ -96,10 +96,14 @@ inline bool accepts(const softcheck_call& call) {
       call.n_outputs < 1 || call.n_outputs > 3) {
     return false;
   }
-  const DLTensor& q = *call.inputs[0];
-  for (const DLTensor* t : {&q, call.inputs[1], call.inputs[2], static_cast<const DLTensor*>(call.outputs[0])}) {
-    if (!is_float(*t) || t->ndim != 4 || t->dtype.code != q.dtype.code || t->dtype.bits != q.dtype.bits) return false;
-  }
+  const DLTensor &q = *call.inputs[0], &k = *call.inputs[1];
+  const auto is_like = [](const DLTensor& t, const DLTensor& other) {
+    return is_float(t) && t.ndim == 4 && t.dtype.code == other.dtype.code && t.dtype.bits == other.dtype.bits;
+  };
+  // Keys and values may be a narrower cache.
+  const bool cached = k.dtype.bits < q.dtype.bits;
+  if (!is_like(q, q) || !is_like(k, cached ? k : q)) return false;
+  if (!is_like(*call.inputs[2], k) || !is_like(*call.outputs[0], q)) return false;
   for (std::uint32_t i = 1; i < call.n_outputs; ++i) {
     const DLTensor& t = *call.outputs[i];
     if (!is_float(t) || t.ndim != 3 || t.dtype.bits != (is_f64(q.dtype) ? 64 : 32)) return false;

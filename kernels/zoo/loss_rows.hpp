@@ -18,10 +18,11 @@ struct LossRow {
   std::vector<Real> raw;      // the logits
   std::vector<Real> logits;   // after the softcap
   std::vector<Real> weights;  // of the classes, or none
+  std::vector<Real> targets;  // a probability of each class, or none
   std::int64_t number = 0;    // of the row
   std::int64_t label = 0;
   std::int64_t ignore_index = 0;
-  Real smoothing = 0, z = 0, cap = 0;
+  Real smoothing = 0, z = 0, cap = 0, theta = 1;
   Real upstream = 1;
   std::vector<Real> out;  // one for the loss, one for each class of the gradient
 
@@ -35,9 +36,12 @@ struct LossRow {
   Real classes() const { return static_cast<Real>(logits.size()); }
   Real weight(std::size_t j) const { return weights.empty() ? Real(1) : weights[j]; }
   Real target_weight() const { return weight(class_of_label()); }
-  /// The correct logits after the softcap.
+  /// The correct logits over theta, or after the softcap.
   void put_cap() {
     logits = raw;
+    if (theta != 1) {
+      for (Real& x : logits) x /= theta;
+    }
     if (cap == 0) return;
     for (Real& x : logits) x = cap * std::tanh(x / cap);
   }
@@ -77,7 +81,7 @@ struct LossRow {
   }
   /// The gradient of the loss by logit j, before upstream, from its coefficient p and L.
   Real slope(std::size_t j, Real p, Real lse) const {
-    const Real behind = capped_slope(j, p, lse);
+    const Real behind = theta == 1 ? capped_slope(j, p, lse) : capped_slope(j, p, lse) / theta;
     return cap == 0 ? behind : behind * cap_slope(j);
   }
   /// The gradient by the logit after the softcap.
@@ -117,6 +121,7 @@ LossRow<Real> read_loss_row(const softcheck_call_2& whole, std::int64_t r, std::
   row.number = r;
   row.raw = read_row<Real>(View(*whole.call.inputs[0]), r);
   row.cap = static_cast<Real>(whole.attributes->softcap);
+  row.theta = static_cast<Real>(whole.call.theta);
   row.put_cap();
   if (whole.call.n_inputs > others) {
     const View weights(*whole.call.inputs[others]);
@@ -128,6 +133,65 @@ LossRow<Real> read_loss_row(const softcheck_call_2& whole, std::int64_t r, std::
   row.z = static_cast<Real>(whole.attributes->z_loss);
   return row;
 }
+
+/// Calls compute(LossRow<Real>&) for every row of a call of the loss of targets, or its gradient.
+template <class Compute>
+int each_soft_row(const softcheck_call* call, std::uint32_t op, Compute compute) {
+  const bool backward = op == SOFTCHECK_OP_SOFT_CROSS_ENTROPY_BACKWARD;
+  const softcheck_call_2* whole = call_of(call, op, backward ? 3 : 2, 1);
+  if (whole == nullptr || whole->input_roles[1] != SOFTCHECK_ROLE_TARGETS) return 1;
+  return in_format_of(call->inputs[0]->dtype, [&]<class Real>(Real) {
+    for (std::int64_t r = 0; r < call->inputs[0]->shape[0]; ++r) {
+      LossRow<Real> row;
+      row.raw = read_row<Real>(View(*call->inputs[0]), r);
+      row.cap = static_cast<Real>(whole->attributes->softcap);
+      row.theta = static_cast<Real>(call->theta);
+      row.put_cap();
+      row.z = static_cast<Real>(whole->attributes->z_loss);
+      row.targets = read_row<Real>(View(*call->inputs[1]), r);
+      if (backward) row.upstream = View(*call->inputs[2]).get<Real>(r, 0);
+      row.out.assign(backward ? row.logits.size() : 1, 0);
+      if (!row.logits.empty()) compute(row);
+      write_row(View(*call->outputs[0]), r, row.out);
+    }
+  });
+}
+template <class Compute>
+int each_soft_loss(const softcheck_call* call, Compute compute) {
+  return each_soft_row(call, SOFTCHECK_OP_SOFT_CROSS_ENTROPY, compute);
+}
+template <class Compute>
+int each_soft_gradient(const softcheck_call* call, Compute compute) {
+  return each_soft_row(call, SOFTCHECK_OP_SOFT_CROSS_ENTROPY_BACKWARD, compute);
+}
+
+/// The sum of the targets.
+template <class Real>
+Real mass_of(const LossRow<Real>& row) {
+  Real mass = 0;
+  for (const Real q : row.targets) mass += q;
+  return mass;
+}
+
+/// The loss of a row's targets, from its log-probabilities.
+template <class Real>
+void put_soft_loss(LossRow<Real>& row) {
+  const Real m = row.maximum(), log = std::log(row.sum(m)), lse = m + log;
+  Real loss = 0;
+  for (std::size_t j = 0; j < row.logits.size(); ++j) loss += row.targets[j] * (log - (row.logits[j] - m));
+  row.out[0] = row.z == 0 ? loss : loss + row.z * lse * lse;
+}
+
+/// Its gradient, with the factor alpha(row) instead of the sum of the targets.
+template <class Real, class Alpha>
+void put_soft_gradient(LossRow<Real>& row, Alpha alpha) {
+  const Real m = row.maximum(), s = row.sum(m), factor = alpha(row) + 2 * row.z * (m + std::log(s));
+  for (std::size_t j = 0; j < row.out.size(); ++j) {
+    row.out[j] =
+        row.upstream * ((factor * (std::exp(row.logits[j] - m) / s) - row.targets[j]) * row.cap_slope(j)) / row.theta;
+  }
+}
+inline constexpr auto usual_alpha = []<class Real>(const LossRow<Real>& row) { return mass_of(row); };
 
 /// Calls compute(LossRow<Real>&) for every row of a call of this op, 1 for any other call.
 template <class Compute>
@@ -220,6 +284,8 @@ int changed_loss_gradients(const softcheck_call* call, Change change) {
 
 }  // namespace softcheck::kernels::zoo
 
+#define SOFTCHECK_BODY_each_soft_loss(name) SOFTCHECK_BODY(void, name, LossRow<Real>& row)
+#define SOFTCHECK_BODY_each_soft_gradient(name) SOFTCHECK_BODY(void, name, LossRow<Real>& row)
 #define SOFTCHECK_BODY_each_loss(name) SOFTCHECK_BODY(void, name, LossRow<Real>& row)
 #define SOFTCHECK_BODY_each_loss_gradient(name) SOFTCHECK_BODY(void, name, LossRow<Real>& row)
 #define SOFTCHECK_BODY_each_counted_loss(name) SOFTCHECK_BODY(void, name, LossRow<Real>& row)

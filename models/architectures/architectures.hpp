@@ -9,6 +9,8 @@ namespace softcheck::models {
 using Describe = ModelDescription(const Checkpoint& checkpoint);
 
 Describe describe_bert;
+Describe describe_clip;
+Describe describe_deepseek;
 Describe describe_esm;
 Describe describe_gemma;
 Describe describe_gguf;
@@ -22,6 +24,8 @@ Describe describe_modernbert;
 Describe describe_olmo2;
 Describe describe_qwen3;
 Describe describe_smollm3;
+Describe describe_t5;
 Describe describe_vit;
+Describe describe_whisper;
 
 }  // namespace softcheck::models

@@ -64,6 +64,21 @@ struct Rotary {
   bool same_at_every_length = true;                     // dynamic: beyond the context the frequencies are others
 };
 
+/// A number that is added to each logit, by the distance of query and key (T5): a column of a table, a row for each
+/// bucket of distances. Without a causal mask the second half of the buckets is for keys behind the query. Distances
+/// below half of those that a direction has are a bucket each.
+struct DistanceBias {
+  std::string table = {};  // (buckets, heads)
+  std::int64_t head = 0;
+};
+
+/// The turned coordinates of a key, which all heads share, where they have a projection and a norm of their own (MLA).
+/// They are the last of a query as it is stored; the head's own key has the others.
+struct TurnedKey {
+  MatrixPlace matrix = {};
+  InputNorm norm = {};
+};
+
 /// One attention head of one layer.
 struct HeadDescription {
   int layer = 0;
@@ -72,12 +87,15 @@ struct HeadDescription {
   MatrixPlace query = {}, key = {};
   VectorPlace query_bias = {}, key_bias = {};
   std::optional<InputNorm> input_norm = {};  // none: only a head norm bounds queries and keys
+  std::optional<InputNorm> key_norm = {};    // of what keys are made of, where it is another (cross-attention)
   std::optional<HeadNorm> head_norm = {};
+  std::optional<TurnedKey> turned_key = {};
   std::optional<Rotary> rotary = {};
   numerics::Enclosure scale = numerics::Enclosure(1);  // of q . k, without the rotary factor
   std::optional<double> softcap = {};                  // logits become c tanh(logit / c)
-  std::optional<std::uint64_t> window = {};            // most items that a query attends to
-  VectorPlace sink = {};                               // one number: a score that joins the denominator
+  std::optional<DistanceBias> distance_bias = {};
+  std::optional<std::uint64_t> window = {};  // most items that a query attends to
+  VectorPlace sink = {};                     // one number: a score that joins the denominator
   bool causal = true;
 };
 
@@ -93,7 +111,7 @@ struct TokenInputs {
 
 /// All heads of a model, layer by layer, head by head.
 struct ModelDescription {
-  std::string architecture = {};  // "bert", "llama": config.json's model_type, GGUF's general.architecture
+  std::string architecture = {};  // "bert": config.json's model_type, GGUF's general.architecture; a part's name
   std::int64_t layers = 0;
   std::int64_t heads = 0;  // of a layer
   std::int64_t key_heads = 0;
@@ -102,14 +120,30 @@ struct ModelDescription {
   std::int64_t context = 0;  // most items the model was made for
   std::optional<TokenInputs> inputs = {};
   std::vector<HeadDescription> head_list = {};
+  /// Of a model of several stacks of layers ("text", "vision"): the sizes of each, without heads. Layers are counted on
+  /// from part to part; the sizes above are then the first part's, but for the layers.
+  std::vector<ModelDescription> parts = {};
+
+  const ModelDescription& part_of(std::int64_t layer) const {
+    for (const ModelDescription& part : parts) {
+      if (layer < part.layers) return part;
+      layer -= part.layers;
+    }
+    return *this;
+  }
+  std::int64_t heads_of_all_layers() const {
+    std::int64_t sum = parts.empty() ? layers * heads : 0;
+    for (const ModelDescription& part : parts) sum += part.layers * part.heads;
+    return sum;
+  }
 };
 
 /// Describes a checkpoint of any known architecture and holds its tensors' names and shapes against its configuration.
 ///
 /// throws   UnsupportedTensorFile naming the architecture, key or tensor where the certificate would not hold: an
 /// unknown
-///          model_type, ALiBi, relative positions, log-n scaling, quantised or adapter tensors, an unknown rope type;
-///          TensorFileError where configuration and tensors contradict each other
+///          model_type, ALiBi, most relative positions, log-n scaling, quantised or adapter tensors, an unknown rope
+///          type; TensorFileError where configuration and tensors contradict each other
 ModelDescription describe(const Checkpoint& checkpoint);
 
 }  // namespace softcheck::models

@@ -53,10 +53,29 @@ void add_heads(ModelDescription& model, const HeadDescription& pattern, const He
     if (!added.query_bias.tensor.empty()) added.query_bias.entries = query;
     if (!added.key_bias.tensor.empty()) added.key_bias.entries = key;
     if (!added.sink.tensor.empty()) added.sink.entries = {head, 1};
+    if (added.distance_bias) added.distance_bias->head = head;
     // A norm over all heads has a gain of its own for each; else they share one.
     if (added.head_norm && added.head_norm->query_width != width) added.head_norm->query_gain.entries = query;
     if (added.head_norm && added.head_norm->key_width != width) added.head_norm->key_gain.entries = key;
   }
+}
+
+void add_part(ModelDescription& model, const std::string& name, ModelDescription part) {
+  if (model.parts.empty()) {
+    model.heads = part.heads;
+    model.key_heads = part.key_heads;
+    model.hidden = part.hidden;
+    model.head_dim = part.head_dim;
+    model.context = part.context;
+  }
+  for (HeadDescription& head : part.head_list) {
+    head.layer += static_cast<int>(model.layers);
+    model.head_list.push_back(std::move(head));
+  }
+  model.layers += part.layers;
+  part.head_list.clear();
+  part.architecture = name;
+  model.parts.push_back(std::move(part));
 }
 
 std::optional<TokenInputs> token_inputs(CheckpointView& view, const ModelDescription& model, const std::string& tokens,

@@ -99,8 +99,8 @@ std::int64_t CheckpointView::count_of_all_layers(std::string_view name, std::int
   return values.front();
 }
 
-std::int64_t CheckpointView::layer_count(std::string_view name) {
-  const std::int64_t layers = count(name);
+std::int64_t CheckpointView::layer_count(std::string_view name, std::optional<std::int64_t> fallback) {
+  const std::int64_t layers = count(name, fallback);
   const auto tensors = static_cast<std::int64_t>(checkpoint_.names().size());
   if (layers > tensors) {
     malformed("the key " + std::string(name) + " is " + std::to_string(layers) + ", and there are only " +
@@ -168,9 +168,10 @@ void CheckpointView::find_prefix(std::string_view probe) {
   malformed("no tensor is named " + std::string(probe) + ", with any of the usual prefixes");
 }
 
-void CheckpointView::layers_at(std::string path, std::int64_t layers) {
+void CheckpointView::layers_at(std::string path, std::int64_t layers, std::int64_t further) {
   layer_path_ = std::move(path);
   layers_ = layers;
+  further_ = further;
 }
 
 std::string CheckpointView::layer(std::int64_t layer) const { return layer_path_ + std::to_string(layer) + "."; }
@@ -239,7 +240,9 @@ VectorPlace CheckpointView::norm_vector(std::string_view name, std::int64_t entr
 
 void CheckpointView::finish(std::initializer_list<std::string_view> harmless_keys,
                             std::initializer_list<std::string_view> harmless_tensors) {
-  refuse_flag("is_encoder_decoder", "attention across two sequences is not described");
+  if (!known_keys_.contains("is_encoder_decoder")) {
+    refuse_flag("is_encoder_decoder", "attention across two sequences is not described");
+  }
   refuse_flag("add_cross_attention", "attention across two sequences is not described");
   if (!checkpoint_.config().keys(key("pruned_heads")).empty()) unsupported("the key pruned_heads names pruned heads");
   refuse_other_keys("", harmless_keys);
@@ -270,17 +273,20 @@ void CheckpointView::refuse_other_keys(const std::string& path,
 }
 
 void CheckpointView::refuse_tensor(const std::string& name, std::initializer_list<std::string_view> harmless) const {
+  if (known_tensors_.contains(name)) return;
   for (const std::string_view part : foreign_parts) {
     if (name.find(part) != std::string::npos) {
       unsupported("the tensor " + name + " is of an adapter, a quantisation or relative positions");
     }
   }
-  if (known_tensors_.contains(name) || !name.starts_with(prefix_ + layer_path_)) return;
+  if (!name.starts_with(prefix_ + layer_path_)) return;
   const std::string rest = name.substr(prefix_.size() + layer_path_.size());
   const std::size_t dot = rest.find('.');
   const std::string number = rest.substr(0, dot);
   if (dot == std::string::npos || number.empty() || number.find_first_not_of("0123456789") != std::string::npos) return;
-  if (number.size() > 9 || std::stoll(number) >= layers_) {
+  const std::int64_t place = number.size() > 9 ? layers_ + further_ : std::stoll(number);
+  if (place >= layers_ && place < layers_ + further_) return;
+  if (place >= layers_) {
     malformed("the configuration has " + std::to_string(layers_) + " layers, and there is a tensor " + name);
   }
   const std::string_view part = std::string_view(rest).substr(dot + 1);

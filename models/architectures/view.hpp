@@ -35,7 +35,7 @@ class CheckpointView {
   std::int64_t count_of_all_layers(std::string_view name, std::int64_t layers,
                                    std::optional<std::int64_t> fallback = {});
   /// A number of layers: at most as many as there are tensors.
-  std::int64_t layer_count(std::string_view name);
+  std::int64_t layer_count(std::string_view name, std::optional<std::int64_t> fallback = {});
   /// Malformed where no tensor is as long in any direction: what is made for each coordinate of a head is made before
   /// the projections' shapes are known to be right.
   void require_head_dim(std::int64_t head_dim) const;
@@ -53,7 +53,9 @@ class CheckpointView {
   /// Finds what stands before every tensor's name: the first prefix with which the first of a layer's names is there.
   void find_prefix(std::string_view probe);
   /// Where the layers are, behind the prefix: "encoder.layer." in "bert.encoder.layer.0.attention.self.query.weight".
-  void layers_at(std::string path, std::int64_t layers);
+  ///
+  /// further   layers behind the last, which are not described: tensors of theirs are left alone
+  void layers_at(std::string path, std::int64_t layers, std::int64_t further = 0);
   std::string layer(std::int64_t layer) const;
   /// By its name behind the prefix.
   bool has(std::string_view name) const;
@@ -95,7 +97,7 @@ class CheckpointView {
 
   const Checkpoint& checkpoint_;
   std::string architecture_, section_, prefix_, layer_path_;
-  std::int64_t layers_ = 0;
+  std::int64_t layers_ = 0, further_ = 0;
   std::set<std::string> known_keys_, known_tensors_;
 };
 

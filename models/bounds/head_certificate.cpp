@@ -44,6 +44,30 @@ void apply_softcap(HeadCertificate& certificate, const HeadBounds& bounds, doubl
                        theory::softcapped_logit(Enclosure(cap), Enclosure(bounds.logit.upper)).upper_double()};
 }
 
+// A logit becomes e + b, b of the bucket of its distance: no spread grows by more than the table's. With keys that
+// stand where they like, two of distances from 1 on have any two of their buckets, and each bucket below half of a
+// direction's is a distance of its own. A logit of -L or L, whichever the head reaches, grows by at least the smaller
+// of -min, max.
+void add_distance_bias(HeadCertificate& certificate, const VectorXd& table, bool causal, std::int64_t items) {
+  const Index direction = causal ? table.size() : table.size() / 2, half = direction / 2;
+  std::vector<double> near;
+  for (Index bucket = 1; bucket < half; ++bucket) {
+    near.push_back(table[bucket]);
+    if (!causal) near.push_back(table[direction + bucket]);
+  }
+  const Enclosure range = Enclosure(table.maxCoeff()) - Enclosure(table.minCoeff());
+  for (Enclosure* form : {&certificate.product, &certificate.folded, &certificate.joint}) *form = *form + range;
+  Supremum &spread = certificate.spread, &logit = certificate.logit;
+  spread.upper = (Enclosure(spread.upper) + range).upper_double();
+  logit.upper = (Enclosure(logit.upper) + Enclosure(table.cwiseAbs().maxCoeff())).upper_double();
+  const bool near_ones = near.size() > 1 && items >= 2 * half;
+  const auto [least, most] = near_ones ? std::ranges::minmax(near) : std::ranges::minmax_result<double>{0, 0};
+  const Enclosure wider = near_ones ? Enclosure(most) - Enclosure(least) : -range;
+  const Enclosure higher = near_ones ? Enclosure(std::min(most, -least)) : -Enclosure(table.cwiseAbs().maxCoeff());
+  if (spread.lower > 0) spread.lower = std::max(0.0, (Enclosure(spread.lower) + wider).lower_double());
+  if (logit.lower > 0) logit.lower = std::max(0.0, (Enclosure(logit.lower) + higher).lower_double());
+}
+
 Enclosure log10_of(const Enclosure& logarithm) { return logarithm / log(Enclosure(10)); }
 
 // ln N(eps), N(eps) = 1 + e^delta (1 - eps) / eps (Lemma 2.1, sharp): e^delta itself may have any size.
@@ -53,7 +77,7 @@ Enclosure log_dispersion_length(const Enclosure& spread, const Enclosure& eps) {
 
 // How many items a query can see at most.
 std::int64_t seen_items(const HeadDescription& head, const ModelDescription& model) {
-  return static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(model.context),
+  return static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(model.part_of(head.layer).context),
                                             head.window.value_or(std::numeric_limits<std::uint64_t>::max())));
 }
 
@@ -78,7 +102,7 @@ Supremum bound_context(const HeadBounds& bounds, const HeadDescription& head, co
   // The lower end of all lengths is that of lags which a short input need not have, and of the last frequencies: of
   // several lists a short input may have another.
   double lower = bounds.spread.lower;
-  if (head.rotary->frequencies.size() > 1 || lags < 3) {
+  if (head.rotary->frequencies.size() > 1 || lags < 3 || head.turned_key) {
     lower = 0;
   } else if (head.head_norm) {
     lower = bound_normed_head(query, key, scale, &*head.rotary, lags).spread.lower;
@@ -91,7 +115,7 @@ Supremum bound_context(const HeadBounds& bounds, const HeadDescription& head, co
 HeadBounds bounds_of(const HeadDescription& head, const ModelDescription& model, HeadReader& reader,
                      const Enclosure& scale, std::optional<std::uint64_t> lagged_items) {
   const ProjectionValues query = reader.query(head);
-  const ProjectionValues& key = reader.key(head);
+  const ProjectionValues key = head.turned_key ? reader.two_part_key(head, query) : reader.key(head);
   const std::int64_t seen = seen_items(head, model);
   const Rotary* const rotary = turning(head);
   HeadBounds bounds;
@@ -116,6 +140,10 @@ HeadBounds bounds_of(const HeadDescription& head, const ModelDescription& model,
   } catch (const std::invalid_argument&) {
     // Enclosures take no infinities, which is what products of numbers that are too large become.
     throw std::range_error("certify_head: a bound leaves the range of double");
+  }
+  // What reaches the ends of an ellipsoid around two parts is no key: both come from one input.
+  if (head.turned_key) {
+    bounds.spread.lower = bounds.logit.lower = bounds.attained_high = bounds.attained_low = 0;
   }
   // A query's own key comes from its own input: a logit is reached by one other item, a spread by two.
   if (seen < 3) bounds.spread.lower = bounds.attained_high = bounds.attained_low = 0;
@@ -166,12 +194,13 @@ HeadCertificate certify_head(const HeadDescription& head, const ModelDescription
   certificate.domain = domain_of(head);
   certificate.sink = reader.sink(head);
   certificate.scale = head.rotary ? head.scale * square(head.rotary->factor) : head.scale;
-  const std::uint64_t context = options.items != 0 ? options.items : static_cast<std::uint64_t>(model.context);
+  const auto made_for = static_cast<std::uint64_t>(model.part_of(head.layer).context);
+  const std::uint64_t context = options.items != 0 ? options.items : made_for;
   certificate.items = head.window ? std::min(context, *head.window) : context;
   if (certificate.items == 0) throw std::invalid_argument("certify_head: need a context of 1 item or more, got 0");
 
   // Beyond the context frequencies may be others (rope type dynamic).
-  const bool lagged = options.context && certificate.items <= static_cast<std::uint64_t>(model.context);
+  const bool lagged = options.context && certificate.items <= made_for;
   HeadBounds bounds =
       bounds_of(head, model, reader, certificate.scale, lagged ? std::optional(certificate.items) : std::nullopt);
   if (!std::isfinite(bounds.spread.upper) || !std::isfinite(bounds.logit.upper)) {
@@ -197,6 +226,9 @@ HeadCertificate certify_head(const HeadDescription& head, const ModelDescription
   if (head.softcap) {
     apply_softcap(certificate, bounds, *head.softcap);
     certificate.spread.upper = narrowed(certificate.spread.upper, certificate);
+  }
+  if (head.distance_bias) {
+    add_distance_bias(certificate, reader.distance_bias(*head.distance_bias), head.causal, seen_items(head, model));
   }
   if (bounds.context_spread) {
     certificate.context_spread = bounds.context_spread;

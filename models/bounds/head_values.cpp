@@ -1,5 +1,6 @@
 #include "models/bounds/head_values.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -49,16 +50,29 @@ BallMatrix folded_transposed(const BallMatrix& weights, const BallMatrix& gain, 
   return folded;
 }
 
+// The last coordinates first.
+AffineImage turned_first(const AffineImage& image, Index turned) {
+  const Index size = image.gram.rows();
+  Eigen::PermutationMatrix<Eigen::Dynamic> order(size);
+  for (Index i = 0; i < size; ++i) order.indices()[i] = static_cast<int>((i + turned) % size);
+  const auto moved = [&](const MatrixXd& m) {
+    return m.cols() == 1 ? MatrixXd(order * m) : MatrixXd(order * m * order.transpose());
+  };
+  return {{moved(image.gram.middle), moved(image.gram.radius)},
+          {moved(image.offset.middle), moved(image.offset.radius)},
+          image.radius_square};
+}
+
 }  // namespace
 
-VectorXd HeadReader::vector(const VectorPlace& place) const {
-  const StoredTensor* tensor = checkpoint_.find(place.tensor);
-  if (tensor == nullptr) throw TensorFileError(checkpoint_.path() + ": need a tensor '" + place.tensor + "', got none");
-  const TensorBlock block = checkpoint_.read(*tensor, {0, 1}, place.entries);
+MatrixXd HeadReader::numbers(const std::string& name, IndexRange rows, IndexRange columns) const {
+  const StoredTensor* tensor = checkpoint_.find(name);
+  if (tensor == nullptr) throw TensorFileError(checkpoint_.path() + ": need a tensor '" + name + "', got none");
+  TensorBlock block = checkpoint_.read(*tensor, rows, columns);
   if (block.radius != 0) {
-    throw UnsupportedTensorFile(checkpoint_.path() + ": tensor '" + place.tensor + "': its numbers are no doubles");
+    throw UnsupportedTensorFile(checkpoint_.path() + ": tensor '" + name + "': its numbers are no doubles");
   }
-  return block.values.row(0).transpose();
+  return std::move(block.values);
 }
 
 const HeadReader::Norm& HeadReader::norm(const InputNorm& description, std::int64_t width) {
@@ -102,22 +116,21 @@ BallMatrix HeadReader::stored(const MatrixPlace& place) const {
   return weights;
 }
 
-HeadMap HeadReader::folded(const HeadDescription& head, const BallMatrix& weights, const VectorPlace& bias) {
-  const Norm& input = norm(*head.input_norm, weights.rows());
+HeadMap HeadReader::folded(const InputNorm& description, const BallMatrix& weights, const VectorPlace& bias) {
+  const Norm& input = norm(description, weights.rows());
   const BallMatrix added =
       BallMatrix::exactly(bias.tensor.empty() ? MatrixXd(MatrixXd::Zero(weights.cols(), 1)) : MatrixXd(vector(bias)));
-  const bool without_offset = head.input_norm->offset.tensor.empty();
-  return {folded_transposed(weights, input.gain, head.input_norm->kind),
+  const bool without_offset = description.offset.tensor.empty();
+  return {folded_transposed(weights, input.gain, description.kind),
           without_offset ? added : inner_products(weights, input.offset) + added};
 }
 
-ProjectionValues HeadReader::projection(const HeadDescription& head, const MatrixPlace& place,
-                                        const VectorPlace& bias) {
+ProjectionValues HeadReader::projection(const InputNorm& input, const MatrixPlace& place, const VectorPlace& bias) {
   const BallMatrix weights = stored(place);
-  HeadMap map = folded(head, weights, bias);
+  HeadMap map = folded(input, weights, bias);
   ProjectionValues values;
   values.sigma = sigma_of_gram(symmetrised(inner_products(weights, weights)));
-  values.input_norm = norm(*head.input_norm, weights.rows()).input_norm;
+  values.input_norm = norm(input, weights.rows()).input_norm;
   values.bias_norm = norm_of(
       BallMatrix::exactly(bias.tensor.empty() ? MatrixXd(MatrixXd::Zero(weights.cols(), 1)) : MatrixXd(vector(bias))));
   values.image.offset = std::move(map.constant);
@@ -129,17 +142,54 @@ ProjectionValues HeadReader::projection(const HeadDescription& head, const Matri
 ProjectionValues HeadReader::query(const HeadDescription& head) {
   if (head.head_norm)
     return normed(head.head_norm->query_gain, head.head_norm->gain_plus_one, head.head_norm->query_width);
-  return projection(head, head.query, head.query_bias);
+  ProjectionValues values = projection(*head.input_norm, head.query, head.query_bias);
+  if (head.turned_key) values.image = turned_first(values.image, head.turned_key->matrix.outputs.count);
+  return values;
+}
+
+ProjectionValues HeadReader::two_part_key(const HeadDescription& head, const ProjectionValues& query) {
+  const ProjectionValues turned = projection(head.turned_key->norm, head.turned_key->matrix, {});
+  const ProjectionValues own = projection(key_norm(head), head.key, head.key_bias);
+  const Index first = turned.image.gram.rows(), rest = own.image.gram.rows();
+  ProjectionValues values;
+  values.image.gram = BallMatrix::exactly(MatrixXd::Zero(first + rest, first + rest));
+  values.image.offset = BallMatrix::exactly(MatrixXd::Zero(first + rest, 1));
+  const auto place = [](BallMatrix& into, Index at, const BallMatrix& block) {
+    const Index column = block.cols() == 1 ? 0 : at;
+    into.middle.block(at, column, block.rows(), block.cols()) = block.middle;
+    into.radius.block(at, column, block.rows(), block.cols()) = block.radius;
+  };
+  place(values.image.gram, 0, turned.image.gram);
+  place(values.image.gram, first, own.image.gram);
+  place(values.image.offset, 0, turned.image.offset);
+  place(values.image.offset, first, own.image.offset);
+  // All (B1 z1, B2 z2) with |z1|^2 <= r1, |z2|^2 <= r2 are (w1 B1 y1, w2 B2 y2) with |y|^2 <= 1 where r1 / w1^2 +
+  // r2 / w2^2 <= 1. The share of each that is best for the mean of this query's squares; a little more for roundings.
+  const auto mean = [&](Index at, const AffineImage& part) {
+    const Index size = part.gram.rows();
+    return part.radius_square * query.image.gram.middle.block(at, at, size, size).cwiseProduct(part.gram.middle).sum();
+  };
+  const double ratio = std::clamp(
+      std::sqrt(std::max(mean(first, own.image), 1e-300) / std::max(mean(0, turned.image), 1e-300)), 1e-6, 1e6);
+  VectorXd weights(first + rest);
+  const double more = 1 + 0x1p-40;
+  weights.head(first).setConstant(std::sqrt(turned.image.radius_square * (1 + ratio)) * more);
+  weights.tail(rest).setConstant(std::sqrt(own.image.radius_square * (1 + 1 / ratio)) * more);
+  values.image.radius_square = 1;
+  values.image = values.image.scaled(BallMatrix::exactly(weights));
+  values.sigma = sigma_of_gram(values.image.gram);
+  values.input_norm = Enclosure(1);
+  return values;
 }
 
 const ProjectionValues& HeadReader::key(const HeadDescription& head) {
   const std::string name =
       head.head_norm ? head.head_norm->key_gain.tensor + "\n" + std::to_string(head.head_norm->key_gain.entries.first)
                      : head.key.tensor + "\n" + std::to_string(head.key.outputs.first) + "\n" + head.key_bias.tensor +
-                           "\n" + head.input_norm->gain.tensor + "\n" + head.input_norm->offset.tensor;
+                           "\n" + key_norm(head).gain.tensor + "\n" + key_norm(head).offset.tensor;
   if (key_name_ == name) return key_;
   key_ = head.head_norm ? normed(head.head_norm->key_gain, head.head_norm->gain_plus_one, head.head_norm->key_width)
-                        : projection(head, head.key, head.key_bias);
+                        : projection(key_norm(head), head.key, head.key_bias);
   key_name_ = name;
   return key_;
 }
@@ -147,6 +197,11 @@ const ProjectionValues& HeadReader::key(const HeadDescription& head) {
 std::optional<double> HeadReader::sink(const HeadDescription& head) const {
   if (head.sink.tensor.empty()) return std::nullopt;
   return vector(head.sink)(0);
+}
+
+VectorXd HeadReader::distance_bias(const DistanceBias& bias) const {
+  const StoredTensor* tensor = checkpoint_.find(bias.table);
+  return numbers(bias.table, {0, tensor != nullptr ? tensor->rows() : 0}, {bias.head, 1});
 }
 
 }  // namespace softcheck::models

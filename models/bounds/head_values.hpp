@@ -35,11 +35,18 @@ class HeadReader {
 
   ProjectionValues query(const HeadDescription& head);
   const ProjectionValues& key(const HeadDescription& head);
+  /// Of a head with turned_key, turned coordinates first: an ellipsoid around both parts, each of which has an input of
+  /// its own. It is as narrow as one is for this query.
+  ProjectionValues two_part_key(const HeadDescription& head, const ProjectionValues& query);
   /// The maps themselves, of a head without a norm of its own.
-  HeadMap query_map(const HeadDescription& head) { return folded(head, stored(head.query), head.query_bias); }
-  HeadMap key_map(const HeadDescription& head) { return folded(head, stored(head.key), head.key_bias); }
+  HeadMap query_map(const HeadDescription& head) {
+    return folded(*head.input_norm, stored(head.query), head.query_bias);
+  }
+  HeadMap key_map(const HeadDescription& head) { return folded(key_norm(head), stored(head.key), head.key_bias); }
   /// The sink's score.
   std::optional<double> sink(const HeadDescription& head) const;
+  /// What is added to the logits, by bucket of distances.
+  Eigen::VectorXd distance_bias(const DistanceBias& bias) const;
 
  private:
   struct Norm {
@@ -47,10 +54,16 @@ class HeadReader {
     numerics::Enclosure input_norm;
   };
   const Norm& norm(const InputNorm& description, std::int64_t width);
-  Eigen::VectorXd vector(const VectorPlace& place) const;
+  Eigen::MatrixXd numbers(const std::string& name, IndexRange rows, IndexRange columns) const;
+  Eigen::VectorXd vector(const VectorPlace& place) const {
+    return numbers(place.tensor, {0, 1}, place.entries).transpose();
+  }
   numerics::BallMatrix stored(const MatrixPlace& matrix) const;
-  HeadMap folded(const HeadDescription& head, const numerics::BallMatrix& weights, const VectorPlace& bias);
-  ProjectionValues projection(const HeadDescription& head, const MatrixPlace& matrix, const VectorPlace& bias);
+  static const InputNorm& key_norm(const HeadDescription& head) {
+    return head.key_norm ? *head.key_norm : *head.input_norm;
+  }
+  HeadMap folded(const InputNorm& input, const numerics::BallMatrix& weights, const VectorPlace& bias);
+  ProjectionValues projection(const InputNorm& input, const MatrixPlace& matrix, const VectorPlace& bias);
   ProjectionValues normed(const VectorPlace& gain, bool plus_one, std::int64_t width) const;
 
   const Checkpoint& checkpoint_;

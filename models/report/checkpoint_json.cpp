@@ -57,10 +57,18 @@ std::string to_json(const CheckpointReport& report, const std::string& extra) {
                      {"format", report.format},
                      {"architecture", report.model.architecture},
                      {"layers", report.model.layers},
-                     {"heads", report.model.heads * report.model.layers},
+                     {"heads", report.model.heads_of_all_layers()},
                      {"hidden", report.model.hidden},
                      {"head_dim", report.model.head_dim},
                      {"context", report.model.context}};
+  for (const ModelDescription& part : report.model.parts) {
+    result["model"]["parts"].push_back({{"name", part.architecture},
+                                        {"layers", part.layers},
+                                        {"heads", part.layers * part.heads},
+                                        {"hidden", part.hidden},
+                                        {"head_dim", part.head_dim},
+                                        {"context", part.context}});
+  }
   Json heads = Json::array();
   for (const HeadCertificate& head : report.heads) heads.push_back(head_json(head));
   for (const ObservedHead& observed : report.observed) {

@@ -133,9 +133,18 @@ std::vector<Certificate> certify_report(const CheckpointReport& report) {
 }
 
 std::string to_table(const CheckpointReport& report, std::size_t ranked) {
-  std::string text = fmt::format("{}\n{} ({}): {} layers of {} heads, width {}, head width {}, context {}\n\n",
-                                 report.path, report.model.architecture, report.format, report.model.layers,
-                                 report.model.heads, report.model.hidden, report.model.head_dim, report.model.context);
+  const auto sizes = [](const ModelDescription& model) {
+    return fmt::format("{} layers of {} heads, width {}, head width {}, context {}\n", model.layers, model.heads,
+                       model.hidden, model.head_dim, model.context);
+  };
+  std::string text = fmt::format("{}\n{} ({}): ", report.path, report.model.architecture, report.format);
+  if (report.model.parts.empty()) text += sizes(report.model);
+  std::int64_t first = 0;
+  for (const ModelDescription& part : report.model.parts) {
+    text += fmt::format("{}{} from layer {} on: {}", first == 0 ? "" : "  ", part.architecture, first, sizes(part));
+    first += part.layers;
+  }
+  text += "\n";
   std::vector<const HeadCertificate*> all;
   for (const HeadCertificate& head : report.heads) all.push_back(&head);
   if (all.empty()) return text;

@@ -48,7 +48,8 @@ struct Softmax {
   double entropy = 0, largest = 0;
 };
 
-Softmax softmax_of(const std::vector<double>& logits) {
+// highest   of the items: a sink among the logits may be larger
+Softmax softmax_of(const std::vector<double>& logits, double highest) {
   const double top = *std::ranges::max_element(logits);
   double sum = 0, moment = 0;
   for (const double x : logits) {
@@ -56,7 +57,7 @@ Softmax softmax_of(const std::vector<double>& logits) {
     sum += weight;
     moment += weight * (x - top);
   }
-  return {std::log(sum) - moment / sum, 1 / sum};
+  return {std::log(sum) - moment / sum, std::exp(highest - top) / sum};
 }
 
 }  // namespace
@@ -76,7 +77,10 @@ void HeadObserver::add(const BallMatrix& queries, const BallMatrix& keys) {
     result_.logit = {std::max(result_.logit.lower, (size - off).lower_double()),
                      std::max(result_.logit.upper, (size + off).upper_double())};
     spreads_.push_back(spread.midpoint());
-    const Softmax softmax = softmax_of(row.logits);
+    // A sink is one more item, whose coefficient is left out: entropy and Lemma 2.1 are of all n + 1.
+    const double highest = *high;
+    if (certificate_.sink) row.logits.push_back(*certificate_.sink);
+    const Softmax softmax = softmax_of(row.logits, highest);
     result_.least_entropy = std::min(result_.least_entropy, softmax.entropy);
     result_.largest_coefficient = std::max(result_.largest_coefficient, softmax.largest);
     const Enclosure twice = Enclosure(2) * off;

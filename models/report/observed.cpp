@@ -90,11 +90,16 @@ Observation observe(const std::filesystem::path& activations, const ModelDescrip
   Observation result;
   for (std::size_t place = 0; place < certificates.size(); ++place) {
     const HeadDescription& head = certificates[place].head;
+    if (head.distance_bias) {
+      throw UnsupportedTensorFile(file.name() + ": need heads whose logits are s q . k, got " + model.architecture +
+                                  ", which adds a number by distance");
+    }
+    const ModelDescription& part = model.part_of(head.layer);
     HeadObserver observer(certificates[place]);
     for (const Recorded& recorded : pairs) {
       if (recorded.layer != head.layer) continue;
-      observer.add(file.head(recorded.query, head.head, model.heads, model.head_dim),
-                   file.head(recorded.key, head.key_head, model.key_heads, model.head_dim));
+      observer.add(file.head(recorded.query, head.head, part.heads, part.head_dim),
+                   file.head(recorded.key, head.key_head, part.key_heads, part.head_dim));
     }
     observer.finish(place, file.name(), result);
   }

@@ -21,7 +21,8 @@ struct ObservedHead {
 };
 
 /// The recorded heads, and what they are held to: model.observed.spread and model.observed.logit lie within the head's
-/// certificate, model.observed.coefficients within Lemma 2.1's bracket for the row of the widest spread.
+/// certificate, model.observed.coefficients within Lemma 2.1's bracket for the row of the widest spread, a sink as one
+/// more of its items.
 struct Observation {
   std::vector<ObservedHead> heads;
   std::vector<numerics::Certificate> certificates;

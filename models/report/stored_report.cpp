@@ -16,13 +16,37 @@ namespace {
 using StoredJson = nlohmann::json;
 using numerics::Enclosure;
 
+StoredJson stored_sizes(const ModelDescription& model) {
+  StoredJson stored = {
+      {"architecture", model.architecture}, {"layers", model.layers},      {"heads_of_a_layer", model.heads},
+      {"key_heads", model.key_heads},       {"hidden", model.hidden},      {"head_dim", model.head_dim},
+      {"context", model.context},           {"parts", StoredJson::array()}};
+  for (const ModelDescription& part : model.parts) stored["parts"].push_back(stored_sizes(part));
+  return stored;
+}
+
+ModelDescription sizes_from(const StoredJson& stored) {
+  ModelDescription model;
+  stored.at("architecture").get_to(model.architecture);
+  stored.at("layers").get_to(model.layers);
+  stored.at("heads_of_a_layer").get_to(model.heads);
+  stored.at("key_heads").get_to(model.key_heads);
+  stored.at("hidden").get_to(model.hidden);
+  stored.at("head_dim").get_to(model.head_dim);
+  stored.at("context").get_to(model.context);
+  for (const StoredJson& part : stored.at("parts")) model.parts.push_back(sizes_from(part));
+  return model;
+}
+
 // All but the heads: equal in all parts of one report.
 StoredJson stored_question(const CheckpointReport& report) {
-  const ModelDescription& model = report.model;
-  return {{"path", report.path},       {"format", report.format},         {"architecture", model.architecture},
-          {"layers", model.layers},    {"heads_of_a_layer", model.heads}, {"key_heads", model.key_heads},
-          {"hidden", model.hidden},    {"head_dim", model.head_dim},      {"context", model.context},
-          {"eps", report.options.eps}, {"n", report.options.items},       {"bounded_context", report.options.context}};
+  StoredJson stored = stored_sizes(report.model);
+  stored.update({{"path", report.path},
+                 {"format", report.format},
+                 {"eps", report.options.eps},
+                 {"n", report.options.items},
+                 {"bounded_context", report.options.context}});
+  return stored;
 }
 
 StoredJson stored_whole_head(const HeadCertificate& certificate) {
@@ -43,13 +67,7 @@ CheckpointReport parsed(const StoredJson& stored) {
   CheckpointReport report;
   stored.at("path").get_to(report.path);
   stored.at("format").get_to(report.format);
-  stored.at("architecture").get_to(report.model.architecture);
-  stored.at("layers").get_to(report.model.layers);
-  stored.at("heads_of_a_layer").get_to(report.model.heads);
-  stored.at("key_heads").get_to(report.model.key_heads);
-  stored.at("hidden").get_to(report.model.hidden);
-  stored.at("head_dim").get_to(report.model.head_dim);
-  stored.at("context").get_to(report.model.context);
+  report.model = sizes_from(stored);
   stored.at("eps").get_to(report.options.eps);
   stored.at("n").get_to(report.options.items);
   stored.at("bounded_context").get_to(report.options.context);

@@ -9,8 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "numerics/matrices/gram_iteration.hpp"
-
 #ifdef SOFTCHECK_HAS_LAPACK
 // Values only, workspace query and call (LAPACK Users' Guide, xGESDD).
 extern "C" void dgesdd_(const char* job, const int* m, const int* n, double* a, const int* lda, double* s, double* u,

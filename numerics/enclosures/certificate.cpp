@@ -1,6 +1,7 @@
 #include "numerics/enclosures/certificate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -9,25 +10,11 @@ namespace softcheck::numerics {
 namespace {
 
 Decision decide(Relation relation, const Sides& sides) {
-  if (sides.gap) {
-    switch (relation) {
-      case Relation::less_equal:
-        return less_equal(Enclosure(0), *sides.gap);
-      case Relation::less:
-        return less(Enclosure(0), *sides.gap);
-      case Relation::equal:
-        return equal(Enclosure(0), *sides.gap);
-    }
-  }
-  switch (relation) {
-    case Relation::less_equal:
-      return less_equal(sides.left, sides.right);
-    case Relation::less:
-      return less(sides.left, sides.right);
-    case Relation::equal:
-      return equal(sides.left, sides.right);
-  }
-  return Decision::undecided;
+  const Enclosure zero(0);
+  const Enclosure& left = sides.gap ? zero : sides.left;
+  const Enclosure& right = sides.gap ? *sides.gap : sides.right;
+  if (relation == Relation::equal) return equal(left, right);
+  return relation == Relation::less ? less(left, right) : less_equal(left, right);
 }
 
 double used_fraction(const Enclosure& left, const Enclosure& right) {
@@ -52,15 +39,8 @@ Certificate fill(std::string claim, std::string witness, Relation relation, cons
 }  // namespace
 
 Verdict verdict_of(Decision decision) {
-  switch (decision) {
-    case Decision::proved:
-      return Verdict::proved;
-    case Decision::violated:
-      return Verdict::violated;
-    case Decision::undecided:
-      return Verdict::undecided;
-  }
-  return Verdict::undecided;
+  if (decision == Decision::undecided) return Verdict::undecided;
+  return decision == Decision::proved ? Verdict::proved : Verdict::violated;
 }
 
 Certificate certify(std::string claim, std::string witness, Relation relation, const std::function<Sides()>& sides) {
@@ -103,50 +83,20 @@ Certificate certify_agreement(std::string claim, std::string witness, const std:
 }
 
 Verdict worst(std::span<const Certificate> certificates) {
-  Verdict result = Verdict::proved;
-  const auto rank = [](Verdict verdict) {
-    switch (verdict) {
-      case Verdict::violated:
-        return 3;
-      case Verdict::undecided:
-        return 2;
-      case Verdict::vacuous:
-        return 1;
-      case Verdict::proved:
-        return 0;
-    }
-    return 2;
-  };
-  for (const Certificate& certificate : certificates) {
-    if (rank(certificate.verdict) > rank(result)) result = certificate.verdict;
+  for (const Verdict verdict : {Verdict::violated, Verdict::undecided, Verdict::vacuous}) {
+    if (std::ranges::find(certificates, verdict, &Certificate::verdict) != certificates.end()) return verdict;
   }
-  return result;
+  return Verdict::proved;
 }
 
 const char* to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::proved:
-      return "proved";
-    case Verdict::violated:
-      return "violated";
-    case Verdict::vacuous:
-      return "vacuous";
-    case Verdict::undecided:
-      return "undecided";
-  }
-  return "?";
+  static constexpr std::array names{"proved", "violated", "vacuous", "undecided"};
+  return names.at(static_cast<std::size_t>(verdict));
 }
 
 const char* to_string(Relation relation) {
-  switch (relation) {
-    case Relation::less_equal:
-      return "<=";
-    case Relation::less:
-      return "<";
-    case Relation::equal:
-      return "=";
-  }
-  return "?";
+  static constexpr std::array names{"<=", "<", "="};
+  return names.at(static_cast<std::size_t>(relation));
 }
 
 std::string hex_float(double value) {

@@ -36,6 +36,7 @@ QueryGradient query_gradient(const AttentionInputs& inputs, std::span<const doub
     for (std::size_t c = 0; c < inputs.value_size; ++c) {
       product += Enclosure(out_gradient[c]) * Enclosure(inputs.values[j * inputs.value_size + c]);
     }
+    if (!inputs.factors.empty()) product = Enclosure(inputs.factors[j]) * product;
     delta += result.coefficients[j] * product;
   }
   delta -= Enclosure(lse_gradient);

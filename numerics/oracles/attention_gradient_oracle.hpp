@@ -10,7 +10,8 @@ namespace softcheck::numerics {
 /// One query's part of attention's gradient. With p its softmax, g_j = <dO, v_j> and delta = sum p g, the gradient of
 /// its scores scale <q, k_j> is dS_j = p_j (g_j - delta), times 1 - tanh(score / softcap)^2 with a softcap. (dq = scale
 /// sum dS k; the query adds scale dS_j q to dk_j and p_j dO to dv_j.) If the loss also depends on the log-sum-exp, with
-/// gradient dL: dS_j = p_j (g_j - delta + dL).
+/// gradient dL: dS_j = p_j (g_j - delta + dL). With factors f (a dropout): g_j = f_j <dO, v_j>, and the query adds f_j
+/// p_j dO to dv_j.
 struct QueryGradient {
   std::vector<Enclosure> coefficients;     // (n) p
   std::vector<Enclosure> score_gradients;  // (n) dS

@@ -34,6 +34,7 @@ EnclosedRow scores_of(const AttentionInputs& in) {
   if (in.slope != 0) require_size("distances", in.distances.size(), in.items);
   if (!in.bias.empty()) require_size("bias", in.bias.size(), in.items);
   require_finite(in.bias);
+  if (!in.factors.empty()) require_size("factors", in.factors.size(), in.items);
   std::vector<std::optional<Enclosure>> logits(in.items);
   {
     const PrecisionScope guard(working_precision() + score_guard_bits);
@@ -57,7 +58,10 @@ EnclosedRow scores_of(const AttentionInputs& in) {
 }  // namespace
 
 AttentionOracle::AttentionOracle(const AttentionInputs& inputs, std::optional<EntropyDefinition> adaptive)
-    : scores_(scores_of(inputs)), values_(inputs.values.begin(), inputs.values.end()), value_size_(inputs.value_size) {
+    : scores_(scores_of(inputs)),
+      values_(inputs.values.begin(), inputs.values.end()),
+      factors_(inputs.factors.begin(), inputs.factors.end()),
+      value_size_(inputs.value_size) {
   if (!adaptive || scores_.fully_masked()) return;
   beta_ =
       inverse_temperature(*adaptive == EntropyDefinition::exact ? scores_.entropy() : entropy_with_epsilon(scores_));
@@ -74,7 +78,7 @@ std::vector<Enclosure> AttentionOracle::output() const {
   const std::size_t items = value_size_ == 0 ? 0 : values_.size() / value_size_;
   for (std::size_t j = 0; j < items; ++j) {
     if (!row.is_visible(j)) continue;
-    const Enclosure weight = row.softmax(j);
+    const Enclosure weight = factors_.empty() ? row.softmax(j) : Enclosure(factors_[j]) * row.softmax(j);
     for (std::size_t c = 0; c < value_size_; ++c) output[c] += weight * Enclosure(values_[j * value_size_ + c]);
   }
   return output;
@@ -85,7 +89,8 @@ std::vector<Enclosure> AttentionOracle::sigmoid_output(double bias) const {
   const std::size_t items = value_size_ == 0 ? 0 : values_.size() / value_size_;
   for (std::size_t j = 0; j < items; ++j) {
     if (!scores_.is_visible(j)) continue;
-    const Enclosure weight = 1 / (1 + exp(-(scores_.logit(j) + Enclosure(bias))));
+    const Enclosure weight =
+        Enclosure(factors_.empty() ? 1 : factors_[j]) / (1 + exp(-(scores_.logit(j) + Enclosure(bias))));
     for (std::size_t c = 0; c < value_size_; ++c) output[c] += weight * Enclosure(values_[j * value_size_ + c]);
   }
   return output;

@@ -26,6 +26,7 @@ struct AttentionInputs {
   std::span<const double> distances = {};  // (n) if slope is not 0
   std::span<const double> bias = {};       // (n) finite, or empty
   std::optional<double> sink = {};         // the score of an additional item, always visible, with value 0
+  std::span<const double> factors = {};    // (n) finite: out_c = sum_j factor_j p_j v_jc, as a dropout has it
 };
 
 /// One row of attention: x_j = scale <q, k_j> with the added terms, p = softmax(x), out_c = sum_j p_j v_jc. With
@@ -50,14 +51,14 @@ class AttentionOracle {
   Enclosure entropy() const { return weights().entropy(); }
   Enclosure beta() const;                 // 1 if attention is not adaptive
   std::vector<Enclosure> output() const;  // (dv)
-  /// Sigmoid attention: sum v / (1 + e^-(x + bias)) over the visible items but the sink, (dv).
+  /// Sigmoid attention: sum v / (1 + e^-(x + bias)) over the visible items but the sink, times the factors, (dv).
   std::vector<Enclosure> sigmoid_output(double bias) const;
 
  private:
   EnclosedRow scores_;
   std::optional<Enclosure> beta_;
   std::optional<EnclosedRow> sharpened_;
-  std::vector<double> values_;
+  std::vector<double> values_, factors_;
   std::size_t value_size_;
 };
 

@@ -67,13 +67,12 @@ CrossEntropyOracle::CrossEntropyOracle(std::span<const double> logits, std::size
   require_options(options);
   require_classes(logits, label, weights, options.label_smoothing);
   if (options.softcap == 0) {
-    plain_.emplace(logits);
+    plain_.emplace(logits, options.theta);
   } else {
     capped_.emplace(capped_row(logits, options.softcap));
   }
   mean_weight_ = Enclosure(1);
   if (options.label_smoothing == 0) return;
-  const Enclosure classes = Enclosure::integer(logits_.size());
   Enclosure sum(0);
   for (std::size_t j = 0; j < size(); ++j) {
     if (weight(j) == 0) continue;
@@ -82,16 +81,20 @@ CrossEntropyOracle::CrossEntropyOracle(std::span<const double> logits, std::size
     mean_deviation_ = mean_deviation_ + w * deviation(j);
     mean_magnitude_ = mean_magnitude_ + w * abs(logit(j));
   }
-  mean_weight_ = sum / classes;
-  mean_deviation_ = mean_deviation_ / classes;
-  mean_magnitude_ = mean_magnitude_ / classes;
+  mean_weight_ = sum / classes();
+  mean_deviation_ = mean_deviation_ / classes();
+  mean_magnitude_ = mean_magnitude_ / classes();
 }
 
 bool CrossEntropyOracle::is_masked(std::size_t j) const { return logits_.at(j) == -infinity; }
 
-Enclosure CrossEntropyOracle::logit(std::size_t j) const { return plain_ ? Enclosure(logits_[j]) : capped_->logit(j); }
+Enclosure CrossEntropyOracle::logit(std::size_t j) const {
+  return plain_ ? Enclosure(logits_[j]) / Enclosure(options_.theta) : capped_->logit(j);
+}
 
-Enclosure CrossEntropyOracle::maximum() const { return plain_ ? Enclosure(plain_->maximum()) : capped_->maximum(); }
+Enclosure CrossEntropyOracle::maximum() const {
+  return plain_ ? Enclosure(plain_->maximum()) / Enclosure(options_.theta) : capped_->maximum();
+}
 
 Enclosure CrossEntropyOracle::deviation(std::size_t j) const {
   if (plain_) return plain_->deviation(j);
@@ -107,6 +110,8 @@ Enclosure CrossEntropyOracle::target_negative_log() const {
 }
 
 Enclosure CrossEntropyOracle::smoothing() const { return Enclosure(options_.label_smoothing); }
+
+Enclosure CrossEntropyOracle::classes() const { return Enclosure::integer(options_.summed ? 1 : size()); }
 
 Enclosure CrossEntropyOracle::loss_metric() const {
   Enclosure sum = (1 - smoothing()) * Enclosure(weight(label_)) * target_negative_log();
@@ -126,7 +131,7 @@ Enclosure CrossEntropyOracle::alpha() const {
 }
 
 Enclosure CrossEntropyOracle::subtrahend(std::size_t j) const {
-  const Enclosure smooth = smoothing() * Enclosure(weight(j)) / Enclosure::integer(size());
+  const Enclosure smooth = smoothing() * Enclosure(weight(j)) / classes();
   return j == label_ ? smooth + (1 - smoothing()) * Enclosure(weight(j)) : smooth;
 }
 
@@ -136,14 +141,14 @@ Enclosure CrossEntropyOracle::slope(std::size_t j) const {
 }
 
 Enclosure CrossEntropyOracle::gradient(std::size_t j, const Enclosure& upstream) const {
-  return upstream * (alpha() * softmax(j) - subtrahend(j)) * slope(j);
+  return upstream * (alpha() * softmax(j) - subtrahend(j)) * slope(j) / Enclosure(options_.theta);
 }
 
 template <class T>
 CrossEntropyRow<T> CrossEntropyOracle::row(std::uint64_t rescalings) const {
   CrossEntropyRow<T> row;
   if (plain_) {
-    row.statistics = row_statistics<T>(*plain_, rescalings);
+    row.statistics = row_statistics<T>(*plain_, rescalings, options_.theta);
   } else {
     const Enclosure log_sum = numerics::maximum(logsumexp() - maximum(), Enclosure(0));
     RowStatistics<T>& s = row.statistics;

@@ -13,11 +13,13 @@
 
 namespace softcheck::numerics {
 
-/// The exact cross-entropy of one row and its gradient. x are the logits, or c tanh(logits / c) with a softcap c, L
+/// The exact cross-entropy of one row and its gradient. x are logits / theta, or c tanh(logits / c) with a softcap c, L
 /// their log-sum-exp, p their softmax, w the class weights (1 without them), V the number of classes and y the label:
 ///  loss  = (1 - s) w_y (L - x_y) + (s / V) sum_c w_c (L - x_c) + z L^2
-///  dx_j  = upstream (alpha p_j - b_j) [times 1 - tanh^2(logits_j / c)],
+///  dx_j  = upstream (alpha p_j - b_j) / theta [times 1 - tanh^2(logits_j / c)],
 ///  alpha = (1 - s) w_y + s mean(w) + 2 z L,    b_j = (1 - s) w_y [j = y] + (s / V) w_j.
+/// With options.summed, sums over the classes are not divided by V: for targets q, s = 1 and w = q give
+///  loss = sum q (L - x) + z L^2.
 /// The z-loss is not weighted. A division by the number of rows that are not ignored, or by their weights, belongs to
 /// upstream: the caller passes the exact quotient as an enclosure. A row whose label is ignored has loss 0 and gradient
 /// 0.
@@ -57,6 +59,7 @@ class CrossEntropyOracle {
   Enclosure deviation(std::size_t j) const;  // the largest x minus x_j
   Enclosure maximum() const;                 // of x
   Enclosure smoothing() const;               // s, or the point 0
+  Enclosure classes() const;                 // V, or 1 for sums
   Enclosure alpha() const;
   Enclosure subtrahend(std::size_t j) const;  // b_j
   Enclosure slope(std::size_t j) const;       // 1 - tanh^2, or 1

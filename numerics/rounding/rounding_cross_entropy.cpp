@@ -57,6 +57,12 @@ Contract inner_contract(const Contract& contract, const CrossEntropyOptions& opt
   return inner;
 }
 
+// Roundings of a product with 1 / theta: of theta, the reciprocal and the product.
+template <class T>
+T temperature_log(const CrossEntropyOptions& options, const T& unit) {
+  return T(options.theta == 1 ? 0 : 3) * unit;
+}
+
 // 1 / s, rounded up.
 double over_smoothing(const CrossEntropyOptions& options) {
   return std::nextafter(1 / options.label_smoothing, infinity);
@@ -94,6 +100,8 @@ void require_options(const CrossEntropyOptions& options) {
   if (!finite(options.z_loss)) refuse("a finite z_loss >= 0", options.z_loss);
   if (!finite(options.softcap)) refuse("a finite softcap >= 0", options.softcap);
   if (!finite(options.tanh_error)) refuse("a finite tanh_error >= 0", options.tanh_error);
+  if (!finite(options.theta) || options.theta == 0) refuse("a finite theta > 0", options.theta);
+  if (options.theta != 1 && options.softcap != 0) refuse("a softcap of 0 beside a theta", options.softcap);
 }
 
 double softcap_error(const Contract& contract, const CrossEntropyOptions& options) {
@@ -175,9 +183,10 @@ ScalarThreshold<T> cross_entropy_error(const Contract& contract, const CrossEntr
     const T of_logits = row.mean_magnitude + moved * row.mean_weight;
     // mean(w), the factor of L, is also a sum.
     const T weights_sum = row.weighted ? height + weighing : T(0);
-    const T second = grown_error(height + weighing + 2 * model.unit + model.reading_unit, row.mean_magnitude,
-                                 moved * row.mean_weight) +
-                     grown_error(weights_sum, logsumexp_size, of_logsumexp);
+    const T second =
+        grown_error(height + weighing + 2 * model.unit + model.reading_unit + temperature_log(options, model.unit),
+                    row.mean_magnitude, moved * row.mean_weight) +
+        grown_error(weights_sum, logsumexp_size, of_logsumexp);
     magnitude = magnitude + share * maximum(mean, logsumexp_size + of_logits);
     error = error + share * maximum(first, second);
     const T lost = logarithm.floor + logsumexp.floor + model.reading_floor;
@@ -258,7 +267,7 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   logit_error_ = cap_error(contract, model_, options, cap_unit, row.statistics.largest_magnitude);
   moved_ = Growth::of(2 * logit_error_);
   one_ = Growth::of(model_.unit);
-  two_ = Growth::of(2 * model_.unit);
+  two_ = Growth::of(2 * model_.unit + temperature_log(options, model_.unit));
   const RowStatistics<T> statistics = capped(row.statistics, logit_error_);
   coefficient_ = softmax_error(inner, statistics, grants);
   // p as e^(log-probability): the argument errs by first + slope D, and by A - 1 roundings of its magnitude.

@@ -13,6 +13,8 @@ struct CrossEntropyOptions {
   double label_smoothing = 0;  // s in [0, 1]
   double z_loss = 0;           // z >= 0, finite
   double softcap = 0;          // c >= 0, finite
+  bool summed = false;         // the mean over the classes is a sum, as with a probability of each class for w
+  double theta = 1;            // x = logits / theta, > 0, finite; 1 with a softcap
   double tanh_error = 2;       // of a computed tanh, in units of u; 1 ulp = 2 u
 };
 
@@ -30,7 +32,7 @@ std::uint64_t cross_entropy_rescalings(const Contract& contract, const CrossEntr
 /// The quantities of a row that the bounds need, each an upper bound. x are the capped logits.
 template <class T>
 struct CrossEntropyRow {
-  RowStatistics<T> statistics;  // of x, at theta = 1
+  RowStatistics<T> statistics;  // of x
   T target_deviation{};         // D_y = m - x_y
   T target_weight{1};           // w_y
   bool weighted = false;        // are there class weights?
@@ -90,7 +92,7 @@ struct CrossEntropyElement {
 template <class T>
 class CrossEntropyGradientThreshold {
  public:
-  /// upstream   an upper bound of the exact |upstream|
+  /// upstream   an upper bound of the exact |upstream / theta|
   /// divided    >= 1: the factor by which a final division multiplies the underflow losses of earlier products
   CrossEntropyGradientThreshold(const Contract& contract, const CrossEntropyOptions& options,
                                 const CrossEntropyRow<T>& row, const T& upstream, Grants grants = Grants::all,

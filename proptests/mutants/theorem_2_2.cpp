@@ -6,7 +6,6 @@
 
 #include "proptests/mutants/planted.hpp"
 #include "proptests/properties/network_sequence.hpp"
-#include "proptests/properties/normed_sequence.hpp"
 #include "proptests/properties/properties.hpp"
 #include "proptests/properties/row_levels.hpp"
 

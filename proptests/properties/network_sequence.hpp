@@ -1,10 +1,13 @@
 #pragma once
 
+#include <Eigen/Core>
 #include <utility>
 #include <vector>
 
 #include "proptests/generators/networks/network.hpp"
+#include "proptests/generators/networks/normed_head.hpp"
 #include "theory/small_transformer.hpp"
+#include "theory/theorem_2_2.hpp"
 
 namespace softcheck::proptests {
 
@@ -21,5 +24,17 @@ SmallNetworkCase with_two_symbols(SmallNetworkCase network);
 
 /// Two different symbols derived from the seed; the vocabulary must have at least two.
 std::pair<int, int> two_symbols_of(const SmallNetworkCase& network);
+
+/// A head behind a norm, and the vectors of one query and its items that enter the norm.
+struct NormedSequence {
+  theory::NormedHead head;
+  Eigen::VectorXd query;  // (d)
+  Eigen::MatrixXd items;  // (items, d)
+};
+
+/// The case as drawn, with the last item as the query. Since random items are far from any bound, also two opposite
+/// long vectors along B^T (A z + a), with the query that has the largest product with them. Halves the scale until the
+/// bound of the spread is at most 500, so that lengths stay within the range of double.
+std::vector<NormedSequence> normed_sequences(const NormedHeadCase& head_case);
 
 }  // namespace softcheck::proptests

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "proptests/properties/network_sequence.hpp"
-#include "proptests/properties/normed_sequence.hpp"
 #include "proptests/properties/properties.hpp"
 #include "proptests/properties/row_levels.hpp"
 

@@ -68,6 +68,7 @@ class Attributes(ctypes.Structure):
         ("interleaved_heads", ctypes.c_int32),
         ("ignore_index", ctypes.c_int64),
         ("page_size", ctypes.c_int64),
+        ("dropout_scale", ctypes.c_double),
         ("sigmoid_bias", ctypes.c_double),
     ]
 
@@ -94,6 +95,7 @@ _ROLES = {
     17: "cu_seqlens_k",
     18: "block_table",
     19: "lengths",
+    20: "dropout_mask",
 }
 # The roles of attention's gradient, by the names of its arrays.
 GRADIENT_ROLES = {"q": 2, "k": 3, "v": 4, "out": 5, "lse": 6, "out_gradient": 7}
@@ -109,6 +111,7 @@ def attributes_of(call: Call) -> dict[str, Any]:
     numbers = ("label_smoothing", "z_loss", "ignore_index", "softcap", "k", "top_p", "min_p", "sigmoid_bias")
     found = {name: getattr(attributes, name) for name in numbers}
     found |= {name: bool(getattr(attributes, name)) for name in ("causal_top_left", "lse_base2", "renormalize")}
+    found["dropout_scale"] = attributes.dropout_scale or 1.0
     found["window"] = (attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1)
     found["reduction"] = "mean" if attributes.mean else "sum"
     return found

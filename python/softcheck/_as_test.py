@@ -116,12 +116,16 @@ def _keywords(words: Iterable[tuple[str, str]]) -> str:
     return "".join(f", {name}={value}" for name, value in words)
 
 
+_PARAMETERS = {"slopes": "alibi_slopes", "dropout": "dropout_mask"}
+"""The parameters whose arrays have other names in a counterexample."""
+
+
 def _by_values(told: Told, found: Mapping[str, Any]) -> list[str]:
     """Lines that make the arrays, call the function and judge its result."""
     op = OPS[told.op]
     tensors = {tensor["name"]: tensor for tensor in found["inputs"]}
     lines = [f"{name} = {_array(tensor, told)}" for name, tensor in tensors.items()]
-    given: dict[str, str] = {name: name for name in tensors if name not in op.inputs}
+    given: dict[str, str] = {_PARAMETERS.get(name, name): name for name in tensors if name not in op.inputs}
     if op.is_attention:
         given |= {"scale": repr(found["scale"]), "causal": repr(found["causal"])}
     else:

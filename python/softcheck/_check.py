@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import re
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+
+import numpy as np
 
 from . import _arrays, _library
 from ._adapter import adapter_of, isolation_of, name_of
 from ._again import again, name_in_its_program
 from ._as_test import Told
 from ._compiled import advice, compiles
-from ._domain import domain_of, tries_empty_rows
+from ._domain import domain_of, tries_empty_rows, with_shapes
 from ._dtypes import FORMAT_NAMES
-from ._function import Adapter, ForkedCall, op_named, require_device, words_of
+from ._function import Adapter, ForkedCall, Request, op_named, require_device, words_of
 from ._library import UsageError, number
 from ._masks import Known
-from ._ops import OPS
+from ._ops import OPS, SEQUENCE_WORDS
 from ._parameters import left_at_defaults, own_argument
 from ._results import tolerances_of
-from ._shapes import with_shapes
-from ._signature import require_callable_with
-from ._warm_up import call_once
 from ._words import Arrays, Dtype, Effort, InferArguments, Isolation, Masks, OpName, Shapes
 from ._worker import SpawnedCall
 from .report import Report, report_of
@@ -35,6 +35,73 @@ if TYPE_CHECKING:
 def version() -> str:
     """The library's version and commit: "0.3.0 (commit 0123456789ab)"."""
     return _library.version()
+
+
+def _require_callable_with(adapter: Adapter) -> None:
+    """Raises UsageError if no call can reach the function, since its signature takes other arguments.
+
+    A signature that cannot be read, as of builtins, is not checked: the calls will show errors.
+    """
+    names = list(adapter.called_with)
+    keywords = [*adapter.takes.values(), *adapter.follow]
+    try:
+        # The function itself is called, not the function that it wraps.
+        signature = inspect.signature(adapter.function, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*names, **dict.fromkeys(keywords))
+    except TypeError as error:
+        passed = ", ".join([*names, *(f"{keyword}=" for keyword in keywords)])
+        name = getattr(adapter.function, "__name__", type(adapter.function).__name__)
+        raise UsageError(
+            f"function: need one that {adapter.op.name} can call with ({passed}), got {name}{signature}: {error}"
+        ) from None
+
+
+def _call_once(adapter: Adapter, dtype: str) -> None:
+    """In this process, before it is judged: for functions that are compiled at their first call."""
+    op, kind = adapter.op, _arrays.bits_dtype(dtype)
+    wide = "f64" if dtype == "f64" else "f32"
+
+    def zeros(*shape: int, dtype: str = dtype) -> tuple[np.ndarray, str]:
+        return np.zeros(shape, _arrays.bits_dtype(dtype)), dtype
+
+    shape = (1, 1, 4, 16) if op.is_attention else (4, 16)
+    inputs = [zeros(*shape) for _ in op.inputs]
+    results = [zeros(*shape[:-1]) if op.row_values else zeros(*shape)]
+    if op.is_loss:
+        inputs[1] = (np.zeros(4, np.int64), "i64")
+        inputs[2:] = [(np.ones(1 if op.of_calls else 4, kind), dtype) for _ in inputs[2:]]
+    if "targets" in op.inputs:
+        inputs[2:] = [(np.ones(4, kind), dtype) for _ in inputs[2:]]
+    if op.of_calls and op.row_values:
+        results = [zeros(1)]
+    if op.is_attention_gradient:
+        inputs[4] = zeros(*shape[:-1], dtype=wide)
+        results = [zeros(*shape) for _ in range(3)]
+    if op.merges:  # two parts of four rows
+        inputs = [zeros(2, 4, 16), zeros(2, 4, dtype=wide)]
+        results = [zeros(4, 16), zeros(4, dtype=wide)]
+    if op.chooses:  # two of the items of four rows
+        results = [zeros(4, 2, dtype=wide), (np.zeros((4, 2), np.int32), "i32")]
+    attributes = {name: usual for name, usual in op.attributes.items() if usual is not None}
+    attributes |= {**adapter.own, "k": 2}
+    words = {SEQUENCE_WORDS.get(name) for name in adapter.takes}
+    if words & {"packed", "pages"}:  # one sequence of four queries and four keys
+        starts, one = (np.array([0, 4], np.int32), "i32"), (np.zeros((1, 1), np.int32), "i32")
+        tokens = zeros(4, 1, 16)
+        inputs = [tokens if "packed" in words else inputs[0]] + [zeros(1, 4, 1, 16) if "pages" in words else tokens] * 2
+        results = [zeros(*inputs[0][0].shape)]
+        if op.is_attention_gradient:
+            inputs += [tokens, zeros(1, 4, dtype=wide), tokens]
+            results = [zeros(4, 1, 16) for _ in range(3)]
+        attributes |= {"cu_seqlens_q": starts} if "packed" in words else {}
+        attributes |= {"block_table": one, "lengths": (np.array([4], np.int32), "i32")} if "pages" in words else {}
+        attributes |= {} if "pages" in words else {"cu_seqlens_k": starts}
+    request = Request(inputs, None, results, 1.0, 0.25, False, attributes)
+    with contextlib.suppress(Exception):  # the judgement will show its errors
+        adapter.answer(request)
 
 
 def _seconds(name: str, value: Any) -> float:
@@ -99,7 +166,7 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
     # A replay names its own call.
     empty_rows = given["replay"] is not None or tries_empty_rows(op, domain)
     words["domain"] = domain_of(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), given["strides"], empty_rows)
-    require_callable_with(adapter)
+    _require_callable_with(adapter)
     words["name"] = name_of(function)
     words["again"] = again(function, given, check.__kwdefaults__)
     how = isolation_of(isolation, adapter)
@@ -107,7 +174,7 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
     if how == "none" and adapter.device is not None:
         require_device(adapter.device)
     if given["warm_up"]:
-        call_once(adapter, name)
+        _call_once(adapter, name)
     with contextlib.ExitStack() as stack:
         call: Any
         if how == "spawn":

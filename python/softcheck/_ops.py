@@ -15,7 +15,7 @@ SEQUENCE_WORDS = {"cu_seqlens_q": "packed", "cu_seqlens_k": "packed", "block_tab
 """The domain's words for calls with these arrays."""
 TERMS = ("sinks", "alibi_slopes", "bias", "lse_gradient")
 """Attributes of attention that are arrays; lse_gradient is of its gradient only."""
-TENSORS = (*TERMS, "class_weights", *SEQUENCES)
+TENSORS = (*TERMS, "dropout_mask", "class_weights", *SEQUENCES)
 """Attributes that are arrays."""
 ATTENTION_WORDS = {
     "window": "window",
@@ -23,6 +23,7 @@ ATTENTION_WORDS = {
     "sinks": "sinks",
     "alibi_slopes": "alibi",
     "bias": "bias",
+    "dropout_mask": "dropout",
     "lse_gradient": "dlse",
     "causal_top_left": "causal=either",
 }
@@ -61,6 +62,8 @@ class Op:
         self.chooses = "ids" in self.outputs
         """It returns chosen items and their weights."""
         self.filters = table["filters"]
+        self.may_scale = table["optional_theta"]
+        """Calls of it have a temperature if the domain says so."""
         self.has_terms = table["attributes"]
         self.has_sigmoid_bias = table["sigmoid"]
         self.row_values = table["value_per_row"]
@@ -69,7 +72,7 @@ class Op:
         # is named out, or there are several results, a function returns them.
         usual = {
             "mask": table["mask"],
-            "theta": table["theta"] or (table["mask"] and not self.is_attention_gradient),
+            "theta": table["theta"] or table["optional_theta"] or (table["mask"] and not self.is_attention_gradient),
             "scale": self.is_attention,
             "causal": self.is_attention,
             "out": "out" not in self.inputs and not self.chooses,
@@ -81,6 +84,8 @@ class Op:
         found: dict[str, Any] = {}
         if self.is_loss:
             found |= {"label_smoothing": 0.0, "z_loss": 0.0, "softcap": 0.0, "ignore_index": -100, "class_weights": None}
+        if "targets" in self.inputs:
+            found |= {"z_loss": 0.0, "softcap": 0.0}
         if self.of_calls:
             found |= {"reduction": "mean"}
         if self.merges:
@@ -91,6 +96,8 @@ class Op:
             found |= {"top_p": 0.0, "min_p": 0.0}
         if self.has_terms:
             found |= {"window": (-1, -1), "softcap": 0.0, **dict.fromkeys(TERMS), "causal_top_left": False}
+        if self.has_terms:
+            found |= {"dropout_mask": None, "dropout_scale": 1.0}
         if self.has_sigmoid_bias:
             found |= {"sigmoid_bias": None}
         return found

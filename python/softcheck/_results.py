@@ -14,7 +14,6 @@ from . import _abi, _arrays, _dtypes, _library
 from ._function import op_named, words_of
 from ._library import UsageError, flag, number, shown, whole
 from ._ops import ATTRIBUTES, TENSORS, TERMS, Op
-from ._tolerances import tolerances
 from ._words import OpName, Reduction
 from .report import Report, Violation, report_of
 
@@ -48,6 +47,8 @@ class Attributes(TypedDict, total=False):
     bias: Any
     lse_gradient: Any
     causal_top_left: bool
+    dropout_mask: Any
+    dropout_scale: float
     sigmoid_bias: float | None
 
 
@@ -97,12 +98,14 @@ def _tensors(op: Op, inputs: Any, outputs: Any, attributes: dict[str, Any]) -> _
     tensors = [_tensor(name, array) for name, array in zip(names, several)]
     if op.is_loss and attributes["class_weights"] is not None:
         tensors.append(_tensor("class_weights", attributes["class_weights"]))
-    if attributes["mask"] is not None:
-        seen, dtype = _bits("mask", attributes["mask"])
+    for name in ("mask", "dropout_mask"):
+        if attributes[name] is None:
+            continue
+        seen, dtype = _bits(name, attributes[name])
         if dtype not in ("bool", "uint8"):
-            raise UsageError(f"mask: need bool or uint8, got {dtype}")
+            raise UsageError(f"{name}: need bool or uint8, got {dtype}")
         tensors.append(_dtypes.Tensor(seen.view(np.uint8), "u8"))
-        names.append("mask")
+        names.append(name)
     results = outputs if isinstance(outputs, (tuple, list)) else () if outputs is None else (outputs,)
     written = [_tensor(op.outputs[min(i, len(op.outputs) - 1)], array) for i, array in enumerate(results)]
     scale = attributes["scale"]
@@ -142,7 +145,7 @@ def _attributes(op: Op, attributes: dict[str, Any], written: list[_dtypes.Tensor
             given["k"] = _chosen(value, written)
         elif name == "sigmoid_bias":
             given[name] = number(name, value)
-        elif name not in TENSORS:
+        elif name not in TENSORS and (name != "dropout_scale" or attributes["dropout_mask"] is not None):
             given[name] = _CONVERTED[type(off)](name, value)
     return given or None
 
@@ -245,7 +248,8 @@ def assert_output(
     Losses also take label_smoothing, z_loss and ignore_index; merges lse_base2; top-k renormalize; top_p_softmax top_p
     and min_p (0: off). attention and attention_backward take window (left, right; -1 is all), sinks (heads),
     alibi_slopes (heads), bias and causal_top_left; sigmoid_attention also sigmoid_bias, by default -ln of the number of
-    keys; attention_backward also lse_gradient (like lse).
+    keys; attention_backward also lse_gradient (like lse), and attention
+    dropout_mask (batch, heads, queries, keys; True = kept) with dropout_scale, the factor of kept weights.
     With out and lse, attention_backward is judged as a function that read them, whatever errors they have. Without
     them it is judged as a function whose forward pass keeps the same contract.
 
@@ -312,6 +316,40 @@ def threshold(
     """
     call = _tensors(op_named(op), inputs, output, dict(attributes))
     return _library.threshold(call, whole("which", which, 0, 4), {"op": op, "contract": words_of("contract", contract)})
+
+
+def _line_above(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Of the lines atol + rtol x >= y with rtol >= 0 and atol >= 0 the one that is least at the mean of x. It is an
+    edge of the upper hull of the points (x, y), of (0, 0), because atol >= 0, and of (max x, max y), because rtol >=
+    0."""
+    left, right = (0.0, float(y[x == 0].max(initial=0))), (float(x.max()), float(y.max()))
+    middle, slope = float(x.mean()), 0.0
+    while right[0] > left[0]:
+        slope = (right[1] - left[1]) / (right[0] - left[0])
+        above = y - slope * x
+        i = int(above.argmax())
+        point = (float(x[i]), float(y[i]))
+        if above[i] <= left[1] - slope * left[0] or point in (left, right):
+            break
+        left, right = (point, right) if point[0] <= middle else (left, point)
+    return slope, left[1] - slope * left[0]
+
+
+def tolerances(lower: np.ndarray, upper: np.ndarray, threshold: np.ndarray) -> dict[str, float]:
+    """The pair that grants |got - exact| <= threshold, lower <= exact <= upper; Report.suggested_tolerances says
+    which."""
+    # The threshold is rounded down, and the caller's exact value may be anywhere between lower and upper.
+    allowed = np.nextafter(np.nextafter(threshold, np.inf) + (upper - lower), np.inf)
+    numbers = np.isfinite(allowed)  # not where lower and upper are NaN or infinite
+    if not numbers.any():
+        return {"rtol": 0.0, "atol": 0.0}
+    least, allowed = np.minimum(abs(lower), abs(upper))[numbers], allowed[numbers]
+    rtol, atol = _line_above(least, allowed)
+    atol = max(atol, 0.0)
+    # The comparison rounds in float64, and so did the line.
+    while (short := float((allowed - (atol + rtol * least)).max())) > 0:
+        atol = float(np.nextafter(atol + short, np.inf))
+    return {"rtol": rtol, "atol": atol}
 
 
 def tolerances_of(

@@ -16,6 +16,8 @@ OpName = Literal[
     "cross_entropy_backward",
     "cross_entropy_mean",
     "cross_entropy_mean_backward",
+    "soft_cross_entropy",
+    "soft_cross_entropy_backward",
     "merge_states",
     "topk_softmax",
     "top_p_softmax",

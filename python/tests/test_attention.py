@@ -102,16 +102,6 @@ def test_lengths_of_the_wrong_side_show():
     assert again.verdict == "fail"
 
 
-def test_a_page_too_many_shows():
-    def wrong(q, k, v, block_table, lengths, scale=1.0, causal=False):
-        page = k.shape[1]
-        return paged(q, k, v, block_table, [n + page if n % page == 0 and n > 0 else n for n in lengths], scale, causal)
-
-    report = judged_packed(wrong)
-    assert report.verdict == "fail", report
-    assert "pages=" in report.counterexample.replay
-
-
 def test_a_function_may_have_names_of_its_own():
     def decode(q, k, v, cache_seqlens, table, scale=1.0, causal=False):
         return paged(q, k, v, table, cache_seqlens, scale, causal)
@@ -198,34 +188,6 @@ def test_all_keywords_are_judged():
     assert "window softcap sinks alibi bias causal=either" in report.text
 
 
-def changed(**keywords):
-    def wrong(q, k, v, mask=None, scale=1.0, causal=False, **given):
-        return attention(q, k, v, mask, scale, causal, **{**given, **{n: f(given[n]) for n, f in keywords.items()}})
-
-    return wrong
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
-        ("window", lambda window: (window[1], window[0])),
-        ("softcap", lambda softcap: softcap * 2),
-        ("sinks", lambda sinks: None),
-        ("alibi_slopes", lambda slopes: None if slopes is None else -slopes),
-        ("bias", lambda bias: None if bias is None else bias[:, :1]),
-        ("causal_top_left", lambda top_left: False),
-    ],
-)
-def test_each_keyword_shows_its_bug(name, wrong):
-    report = judged(changed(**{name: wrong}), takes=["mask", "scale", "causal", name])
-    assert report.verdict == "fail", report
-    if name in ("window", "softcap", "causal_top_left"):
-        assert name in report.data["counterexample"]["attributes"]
-    else:
-        tensors = {"alibi_slopes": "slopes"}
-        assert tensors.get(name, name) in report.counterexample.inputs
-
-
 def test_causality_may_always_begin_at_the_first_key():
     def top_left(q, k, v, mask=None, scale=1.0, causal=False):
         return attention(q, k, v, mask, scale, causal, causal_top_left=True)
@@ -272,3 +234,54 @@ def test_results_at_hand_are_judged_with_their_attributes():
                 softcheck.assert_output("attention", (q[:, :, :3], k, v), top_left, **given)
     with pytest.raises(UsageError, match="softcap: adaptive_attention has none"):
         softcheck.assert_output("adaptive_attention", (q, k, v), out, softcap=1.0)
+
+
+def dropped(q, k, v, dropout_mask=None, dropout_scale=1.0, before=False):
+    """One softmax for all; without a mask and a causal flag."""
+    group = q.shape[1] // max(1, k.shape[1])
+    k, v = np.repeat(k, group, 1), np.repeat(v, group, 1)
+    with np.errstate(all="ignore"):
+        x = (q @ k.swapaxes(2, 3)) * q.dtype.type(1 / np.sqrt(q.shape[3]))
+        w = np.exp(x - x.max(axis=-1, keepdims=True))
+        kept = np.ones(x.shape, bool) if dropout_mask is None else dropout_mask
+        p = w / (w * kept if before else w).sum(axis=-1, keepdims=True, dtype=q.dtype)
+        return (p * np.where(kept, q.dtype.type(dropout_scale), q.dtype.type(0))) @ v
+
+
+def test_a_dropout_is_a_mask_of_kept_weights():
+    words = {**QUICK, "domain": f"{SMALL} keys>=1", "contract": "exp=2ulp sum=sequential"}
+    report = softcheck.check(dropped, op="attention", **words)
+    assert report.verdict == "pass" and "dropout" in report.text, report
+
+    def wrong(q, k, v, dropout_mask=None, dropout_scale=1.0):
+        return dropped(q, k, v, dropout_mask, dropout_scale, before=True)
+
+    report = softcheck.check(wrong, op="attention", **words)
+    assert report.verdict == "fail" and report.counterexample.inputs["dropout"].dtype == bool, report
+    assert "dropout_mask=dropout" in report.counterexample.as_test()
+
+
+def test_a_dropout_at_hand():
+    random = np.random.default_rng(3)
+    q, k, v = (random.normal(size=(1, 2, n, 4)).astype(np.float32) for n in (3, 5, 5))
+    kept = random.random((1, 2, 3, 5)) < 0.5
+    out = dropped(q, k, v, kept, 2.0)
+    assert softcheck.assert_output("attention", (q, k, v), out, dropout_mask=kept, dropout_scale=2.0)
+    for wrong in ({}, {"dropout_mask": kept}, {"dropout_mask": ~kept, "dropout_scale": 2.0}):
+        with pytest.raises(softcheck.Violation):
+            softcheck.assert_output("attention", (q, k, v), out, **wrong)
+    cached = [x.astype(np.float16) for x in (k, v)]
+    out = dropped(q, *(x.astype(np.float32) for x in cached))
+    assert softcheck.assert_output("attention", (q, *cached), out)
+
+
+def test_a_cache_of_16_bits_below_queries_of_32():
+    def attend(q, k, v):
+        assert (q.dtype, k.dtype, v.dtype) == (np.float32, np.float16, np.float16)
+        return dropped(q, k.astype(np.float32), v.astype(np.float32))
+
+    words = {**QUICK, "domain": f"{SMALL} keys>=1 cache=f16", "contract": "exp=2ulp sum=sequential"}
+    report = softcheck.check(attend, op="attention", **words)
+    assert report.verdict == "pass", report
+    report = softcheck.check(lambda q, k, v: attend(q.astype(np.float16).astype(np.float32), k, v), op="attention", **words)
+    assert report.verdict == "fail", report

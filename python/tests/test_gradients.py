@@ -25,17 +25,8 @@ def test_a_right_function_passes(op, function):
     assert report.verdict == "pass", report
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda y, g: np.zeros_like(y),
-        lambda y, g: -softmax_backward(y, g),
-        lambda y, g: log_softmax_backward(y, g),
-        lambda y, g: y * (1 - y) * g,
-    ],
-)
-def test_what_public_tests_accept_is_found(wrong):
-    report = softcheck.check(wrong, op="softmax_backward", **QUICK)
+def test_a_wrong_gradient_shows_its_inputs():
+    report = softcheck.check(lambda y, g: y * (1 - y) * g, op="softmax_backward", **QUICK)
     assert report.verdict == "fail"
     assert list(report.counterexample.inputs) == ["saved", "out_gradient"]
 
@@ -118,16 +109,6 @@ def test_a_base_is_asked_for_where_the_function_takes_it():
     assert softcheck.check(binary, "merge_states", domain=SMALL, **MERGES).verdict == "fail"
 
 
-def test_an_empty_part_that_is_read_is_found():
-    def reads(out, lse):
-        with np.errstate(all="ignore"):
-            weights = np.exp(lse - lse.max(axis=0))
-            total = weights.sum(axis=0)
-            return (weights[:, :, None] * out).sum(axis=0) / total[:, None], lse.max(axis=0) + np.log(total)
-
-    assert softcheck.check(reads, "merge_states", domain="n=1|17 rows<=17", **MERGES).verdict == "fail"
-
-
 OUTS = np.random.default_rng(2).normal(size=(3, 5, 4)).astype(np.float32)
 LSES = np.random.default_rng(3).normal(size=(3, 5)).astype(np.float32)
 
@@ -150,15 +131,6 @@ def test_rows_at_hand_may_have_any_leading_dimensions():
         allowed = softcheck.threshold("merge_states", outs, lses, which=which, contract="exp=2ulp")
         assert lower.shape == ((5, 1, 4), (5, 1))[which]
         assert (np.abs(result.reshape(lower.shape) - lower) <= allowed).all() and (allowed < 1e-4).all()
-
-
-def test_a_wrong_value_at_hand_is_named():
-    out, lse = merge(OUTS, LSES)
-    out[3, 2] += 0.01
-    with pytest.raises(softcheck.Violation) as violation:
-        softcheck.assert_output("merge_states", (OUTS, LSES), (out, lse), contract="exp=2ulp")
-    worst = violation.value.report.data["worst"][0]
-    assert (worst["of"], worst["index"], worst["item"]) == ("out", [3], 2)
 
 
 def test_what_does_not_fit_is_refused_in_one_line():

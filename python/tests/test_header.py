@@ -1,5 +1,7 @@
 """softcheck.h names each member that a report of the library has: reports of every op, of every function that makes one."""
 
+import ctypes
+import json
 import pathlib
 import re
 
@@ -7,7 +9,7 @@ import kernels
 import numpy as np
 import pytest
 import softcheck
-from softcheck import _library
+from softcheck import _abi, _dtypes, _library
 from softcheck._ops import OPS
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -63,7 +65,7 @@ def test_of_all_arguments():
 def arrays_of(op):
     """Inputs of two rows of three, and results that are wrong: NaN, and one that is finite."""
     rows, row = np.ones((2, 3), np.float32), np.ones(2, np.float32)
-    by_name = {name: rows for name in ("logits", "saved", "out_gradient", "q", "k", "v", "out")}
+    by_name = {name: rows for name in ("logits", "targets", "saved", "out_gradient", "q", "k", "v", "out")}
     by_name |= {"labels": np.zeros(2, np.int64), "upstream": row, "lse": row}
     if op == "cross_entropy_mean_backward":
         by_name["upstream"] = np.ones((), np.float32)
@@ -73,7 +75,7 @@ def arrays_of(op):
     bad[0] = np.nan
     outputs = {"topk_softmax": (bad, np.zeros((2, 3), np.int32)), "merge_states": (bad, bad[:, 0].copy())}
     outputs |= {name: (bad, bad.copy(), bad.copy()) for name in ("attention_backward",)}
-    if op in ("logsumexp", "entropy", "cross_entropy"):
+    if op in ("logsumexp", "entropy", "cross_entropy", "soft_cross_entropy"):
         outputs[op] = bad[:, 0].copy()
     if op == "cross_entropy_mean":
         outputs[op] = np.float32(7)
@@ -93,3 +95,56 @@ def test_of_results(op):
 def test_of_certificates():
     report = _library.certify(str(ROOT / "proptests/tests/models/checkpoints/gpt2"), {})
     assert "whole" in report and unnamed(report) == []
+
+
+# Without the package: as any program's foreign function interface meets the library.
+
+
+LIBRARY = _library._library
+X = np.array([[0, 1, 2]], np.float32)
+
+
+def filled(function, which=0, count=0, code=None):
+    """The status and the report of softcheck_reference or _threshold; count None: NULL arrays for the right count."""
+    tensor = _dtypes.Tensor(X, "f32")
+    call = _abi.TensorCall([tensor], [], 1.0, 1.0, False)
+    if code is not None:
+        call.call.inputs[0].contents.dtype.code = code
+    options = _library._options({"op": "softmax"}, None, None)
+    arrays = [None if count is None else (ctypes.c_double * 3)()] * (2 if function == "softcheck_reference" else 1)
+    report = ctypes.c_char_p()
+    status = getattr(LIBRARY, function)(
+        ctypes.byref(call.call), which, ctypes.byref(options), *arrays, 3 if count is None else count, ctypes.byref(report)
+    )
+    result = json.loads(report.value)
+    LIBRARY.softcheck_free(report)
+    return status, result
+
+
+@pytest.mark.parametrize("function", ["softcheck_reference", "softcheck_threshold"])
+@pytest.mark.parametrize(
+    "arguments, status, summary",
+    [
+        ({"count": 3}, 0, "3 values"),
+        ({"count": 0}, 2, "count: need room for 3 values, got 0"),
+        ({"count": 4}, 2, "count: need room for 3 values, got 4"),
+        ({"count": None}, 2, "count: need room for 3 values, got NULL"),
+        ({"which": 1}, 3, "which: need an output from 0 to 0, got 1"),
+        ({"code": 77}, 3, "logits: need dtype .*, got code 77 of bits 32"),
+    ],
+)
+def test_every_status_has_a_report(function, arguments, status, summary):
+    got, report = filled(function, **arguments)
+    assert got == status == report["status"]
+    assert re.fullmatch(summary, report["summary"]) and report["text"] == report["summary"]
+    assert report["error"] == (None if status == 0 else report["summary"])
+
+
+@pytest.mark.parametrize("isolation", ["full", "none"])
+def test_a_replay_line_without_again_is_the_library_s_own_call(isolation):
+    words = {"op": "softmax", "name": "mine", "isolation": isolation, "cases": 1}
+    report = _library.judge(lambda _call, _context: 0, words, False, None)
+    line = re.search(r"replay: (.*)", report["text"])[1]
+    found = re.fullmatch(r"softcheck_judge_function\(mine, context, options\) with the same options, replay='(.*)'", line)
+    again = _library.judge(lambda _call, _context: 0, {**words, "replay": found[1]}, False, None)
+    assert report["verdict"] == again["verdict"] == "fail"

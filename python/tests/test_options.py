@@ -43,18 +43,6 @@ def test_a_budget_ends_it_with_what_is_known():
     )  # fmt: skip
 
 
-def test_one_wrong_argument_is_found():
-    def wrong(logits):
-        result = softmax(logits)
-        # 2^-149 and its neighbours come first.
-        result[np.any(logits == -np.float32(5e-43), axis=-1)] = 0.75
-        return result
-
-    report = softcheck.check(wrong, "softmax", "float32", **ROWS, budget=600)
-    assert report.verdict == "fail", report
-    assert report.data["rows"] < 65536
-
-
 def test_other_ops_are_refused():
     with pytest.raises(ValueError, match="exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention"):
         softcheck.check(softmax, "sparsemax", "float32", effort="exhaustive", progress=False)
@@ -111,19 +99,6 @@ def test_every_score_of_attention_is_asked_for():
     # 17 calls hold all 65,536 queries: all but the last have one size.
     assert {queries for queries, _, _ in shapes} <= {(1, 1, 3856, 1), (1, 1, 65536 - 16 * 3856, 1)}
     assert {(keys, values) for _, keys, values in shapes} == {((1, 1, 16, 1), (1, 1, 16, 16))}
-
-
-def test_one_wrong_score_is_found():
-    def wrong(q, k, v, scale):
-        out = attention(q, k, v, scale)
-        # The least subnormal number, and a query of the second call.
-        met = (q[..., 0] == np.float16(0.0005)) & (k[..., 2, 0, None] == np.float16(2.0**-24))
-        out[..., 2] = np.where(met, 0.0635, out[..., 2])
-        return out
-
-    report = softcheck.check(wrong, "attention", "float16", budget=600, **EXHAUSTIVE)
-    assert report.verdict == "fail", report
-    assert report.data["counterexample"]["case"].startswith("attention f16 batch=1 kv=1 group=1 queries=1 keys=16 dim=1")
 
 
 def test_attention_in_float32_is_refused():

@@ -61,15 +61,6 @@ def test_a_contract_that_fits_is_named():
     assert softcheck.assert_output("attention", (Q, K, V), out, contract=fitting).data["fitting_contract"] is None
 
 
-def test_what_assert_allclose_accepts():
-    x = np.zeros((1, 100000), np.float32)
-    result = kernels.softmax(x)
-    result[0, 5] = 0  # 1e-5 is lost, and atol=1e-4 forgives it
-    np.testing.assert_allclose(result, kernels.softmax(x), atol=1e-4)
-    with pytest.raises(AssertionError):
-        softcheck.assert_output("softmax", x, result)
-
-
 def test_masks_are_broadcast():
     mask = RANDOM.random(50) < 0.5
     result = kernels.softmax_at(X, 1.0, np.broadcast_to(mask, X.shape))

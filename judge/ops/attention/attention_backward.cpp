@@ -158,7 +158,8 @@ class AttentionBackward final : public AttentionOp {
         keys[(b * s.kv_heads + h / s.group) * s.keys + j] = true;
       }
     });
-    const bool of_value = poisoned.place.tensor == NanPlace::Tensor::value;  // p and dO do not depend on it
+    // p and dO do not depend on it; a dropped weight may be 0 whatever p is.
+    const bool of_value = poisoned.place.tensor == NanPlace::Tensor::value || !a.attributes.kept.empty();
     for (std::size_t k = 0; k < keys.size(); ++k) {
       if (!keys[k]) continue;
       const std::size_t row = s.batch * s.heads() * s.queries + k;

@@ -26,13 +26,6 @@ namespace {
 
 using Part = GradientPart;
 
-LongApproximation scaled(const LongApproximation& x, double scale) {
-  const auto factor = static_cast<long double>(scale);
-  const long double value = factor * x.value;
-  return {value, long_error::second_order * (std::fabs(factor) * x.error + long_error::unit * std::fabs(value)) +
-                     long_error::lost};
-}
-
 class GroupJudge {
  public:
   GroupJudge(const AttentionTask& task, const GradientGroup& group)
@@ -135,6 +128,7 @@ class GroupJudge {
     even.sink.reset();
     even.bias.clear();
     even.distances.clear();
+    even.kept.clear();
     even.visible.assign(group_.keys, 0);
     std::fill_n(even.visible.begin(), group_.own_keys, std::uint8_t{1});
     return {task_, even, none, pairs_.arithmetic()};
@@ -210,6 +204,7 @@ class GroupJudge {
     if (part == Part::values) {
       for (const std::size_t i : blind_) sum += largest(pairs_.gradient_of(i));
     }
+    if (part == Part::values) sum *= std::fmax(1, group_.rows.front().dropout_scale);
     return sum * (1 + 0x1p-20);  // fewer than 2^30 roundings of doubles
   }
 
@@ -270,7 +265,7 @@ class GroupJudge {
       return each_scaled(std::span(errors), pairs_.arithmetic().query_sum_height, term, each);
     }
     for (std::size_t k = 0; k < blind_.size(); ++k) errors.push_back(even_->errors()[0]);
-    each_of_value(seen, errors, each);
+    each_of_value(row, seen, errors, each);
   }
 
   struct ScoreTerm {
@@ -291,20 +286,25 @@ class GroupJudge {
     }
     const double scale = pairs_.arithmetic().scale;
     for (std::size_t t = 0; t < d; ++t) {
-      const LongApproximation exact = scaled(sums.total(t), scale);
+      const LongApproximation exact = times(sums.total(t), scale);
       each(t, judgeable(exact, threshold.error(sums.error(t), sums.floor(t), size_of(exact)),
                         std::fabs(scale) * sums.size(t)));
     }
   }
 
   template <class Each>
-  void each_of_value(const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors, Each each) {
+  void each_of_value(std::size_t j, const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors,
+                     Each each) {
     const ValueGradientSum threshold(task_.contract, pairs_.arithmetic(), errors);
     ProductSums sums(pairs_.arithmetic().value_size, digits_for(task_.contract));
     std::size_t k = 0;
     const auto add = [&](const LongApproximation& coefficient, std::size_t query) {
-      sums.add({coefficient, 0, threshold.errors()[k], threshold.floors()[k]}, pairs_.gradient_of(query));
+      const ProductSums::Factor weight{coefficient, 0, threshold.errors()[k], threshold.floors()[k]};
+      const AttentionRow& row = group_.rows[query];
       ++k;
+      if (row.factor(j) == 0) return;
+      sums.add(row.kept.empty() ? weight : kept_weight(task_.contract, row.dropout_scale, weight),
+               pairs_.gradient_of(query));
     };
     for (const Seen& one : seen) add(pairs_[one.query].coefficient(one.pair), one.query);
     for (const std::size_t i : blind_) add(even_->coefficient(0), i);
@@ -335,12 +335,14 @@ class GroupJudge {
       if (part == Part::keys) {
         sum += query.score_gradients[*pair] * Enclosure(group_.rows[i].query[item]);
       } else {
-        sum += query.coefficients[*pair] * Enclosure(pairs_.gradient_of(i)[item]);
+        sum +=
+            Enclosure(group_.rows[i].factor(row)) * query.coefficients[*pair] * Enclosure(pairs_.gradient_of(i)[item]);
       }
     }
     if (part == Part::keys) return Enclosure(first.scale) * sum;
     for (const std::size_t i : blind_) {
-      sum += Enclosure(pairs_.gradient_of(i)[item]) / Enclosure(static_cast<double>(group_.keys));
+      const Enclosure weight = Enclosure(group_.rows[i].factor(row)) / Enclosure(static_cast<double>(group_.keys));
+      sum += weight * Enclosure(pairs_.gradient_of(i)[item]);
     }
     return sum;
   }

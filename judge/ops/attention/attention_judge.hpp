@@ -35,7 +35,13 @@ struct AttentionRow {
   std::optional<double> sink = {};     // one more item after the keys; its value is 0
   double sigmoid_bias = 0;             // of sigmoid attention
 
+  // The dropout: 1 for each kept key, 0 for the others (n), or empty; and the factor of the kept weights.
+  std::vector<double> kept = {};
+  double dropout_scale = 1;
+
   bool has_terms() const { return softcap != 0 || slope != 0 || !bias.empty(); }
+  /// The factor of key j's weight.
+  double factor(std::size_t j) const { return kept.empty() ? 1 : kept[j] * dropout_scale; }
 };
 
 /// A kernel's results for one query.

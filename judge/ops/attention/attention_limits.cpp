@@ -37,13 +37,17 @@ ResultLimits AttentionLimits::column(std::size_t column) const {
   double least = visible_.sink ? 0 : infinity, most = -least;
   for (const std::size_t j : visible_.items) {
     if (j >= row_.visible.size()) continue;  // the sink
-    const double value = row_.values[j * row_.value_size + column];
+    const double value = row_.factor(j) * row_.values[j * row_.value_size + column];
     least = std::fmin(least, value);
     most = std::fmax(most, value);
   }
   const Bound largest(std::fmax(std::fabs(least), std::fabs(most)));
   const std::vector<Bound> sizes(visible_.items.size(), largest);
-  const double error = upper(threshold_.column(sizes, largest).total());
+  // A dropout rounds each kept weight once more.
+  const Bound rounding(row_.kept.empty()
+                           ? 0
+                           : 4 * properties(task_.contract.weights.value_or(task_.contract.accumulator)).unit_roundoff);
+  const double error = upper(threshold_.column(sizes, largest).total() * (1 + rounding) + rounding * largest);
   return {next_below(least - error), next_above(most + error),
           "beyond the visible values by more than the errors of the sums", visible_.may_overflow};
 }

@@ -40,7 +40,8 @@ PoisonedCase::PoisonedCase(const AttentionCase& original, bool visible)
   key_ = place.along(attention.keys_of(batch_));
   if (visible) keep_visible();
   if (is_of_a_query()) head_ = kv * s.group + place.along(s.group);
-  bits = nan_bits(attention.format, place.bits);
+  const bool cached = place.tensor == NanPlace::Tensor::key || place.tensor == NanPlace::Tensor::value;
+  bits = nan_bits(cached ? attention.cache_format() : attention.format, place.bits);
   tensor = static_cast<std::size_t>(place.tensor);
   const std::size_t key_row = (batch_ * s.kv_heads + kv) * s.keys + key_;
   if (place.tensor == NanPlace::Tensor::query) {
@@ -121,13 +122,24 @@ bool PoisonedCase::sees_a_key(std::size_t b, std::size_t h, std::size_t i) const
   return false;
 }
 
-bool PoisonedCase::meets(std::size_t b, std::size_t h, std::size_t i) const {
+bool PoisonedCase::sees_it(std::size_t b, std::size_t h, std::size_t i) const {
   if (is_of_a_query()) return is_its_query(b, h, i) && sees_a_key(b, h, i);
   return is_its_head(b, h) && attention.sees(b, h, i, key_);
 }
 
+// A dropout may make a term 0 whatever its factors are.
+bool PoisonedCase::meets(std::size_t b, std::size_t h, std::size_t i) const {
+  const std::vector<double>& kept = attention.attributes.kept;
+  if (kept.empty() || !sees_it(b, h, i)) return sees_it(b, h, i);
+  if (column) return attention.gradients.empty() && kept[attention.kept_row(b, h, i) + key_] != 0;
+  for (std::size_t j = 0; j < attention.shape.keys; ++j) {
+    if (attention.sees(b, h, i, j) && kept[attention.kept_row(b, h, i) + j] != 0) return true;
+  }
+  return false;
+}
+
 bool PoisonedCase::leaves_alone(std::size_t b, std::size_t h, std::size_t i) const {
-  return is_of_a_query() ? !is_its_query(b, h, i) : !meets(b, h, i);
+  return is_of_a_query() ? !is_its_query(b, h, i) : !sees_it(b, h, i);
 }
 
 bool PoisonedCase::keeps_numbers(std::size_t b, std::size_t h) const {

@@ -38,6 +38,7 @@ struct PoisonedCase {
   bool is_of_a_query() const;
   bool is_its_query(std::size_t b, std::size_t h, std::size_t i) const;
   bool sees_a_key(std::size_t b, std::size_t h, std::size_t i) const;
+  bool sees_it(std::size_t b, std::size_t h, std::size_t i) const;
   void keep_visible();
   bool is_its_head(std::size_t b, std::size_t h) const;
   void make_weights_known();

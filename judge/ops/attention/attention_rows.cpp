@@ -75,6 +75,11 @@ AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::s
     const auto first = of.bias.begin() + static_cast<std::ptrdiff_t>(a.bias_row(b, h, i));
     row.bias.assign(first, first + static_cast<std::ptrdiff_t>(s.keys));
   }
+  if (!of.kept.empty()) {
+    const auto first = of.kept.begin() + static_cast<std::ptrdiff_t>(a.kept_row(b, h, i));
+    row.kept.assign(first, first + static_cast<std::ptrdiff_t>(s.keys));
+    row.dropout_scale = of.dropout_scale;
+  }
   return row;
 }
 
@@ -117,9 +122,15 @@ AttentionCase part_of(const AttentionCase& a, std::size_t b, std::size_t h, std:
     of.lse_gradients = cut(a.attributes.lse_gradients, row_number(s, b, h, first), part.shape.queries);
   }
   of.bias.clear();
-  for (std::size_t i = first; i <= last && !a.attributes.bias.empty(); ++i) {
-    const std::vector<double> row = cut(a.attributes.bias, a.bias_row(b, h, i), keys);
-    of.bias.insert(of.bias.end(), row.begin(), row.end());
+  of.kept.clear();
+  for (std::size_t i = first; i <= last; ++i) {
+    const auto add = [&](std::vector<double>& to, const std::vector<double>& from, std::size_t at) {
+      if (from.empty()) return;
+      const std::vector<double> row = cut(from, at, keys);
+      to.insert(to.end(), row.begin(), row.end());
+    };
+    add(of.bias, a.attributes.bias, a.bias_row(b, h, i));
+    add(of.kept, a.attributes.kept, a.kept_row(b, h, i));
   }
   if (a.mask.empty()) return part;
   const std::size_t mask_row = (b * a.mask_heads() + (a.mask_for_each_head ? h : 0)) * s.queries;

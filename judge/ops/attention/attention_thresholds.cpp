@@ -70,6 +70,22 @@ double largest_of(std::span<const double> numbers) {
 
 }  // namespace
 
+LongApproximation times(const LongApproximation& x, double factor) {
+  if (factor == 1) return x;
+  const auto by = static_cast<long double>(factor);
+  const long double value = by * x.value;
+  return {value, long_error::second_order * (std::fabs(by) * x.error + long_error::unit * std::fabs(value)) +
+                     long_error::lost};
+}
+
+// A dropped weight adds nothing. What the product loses to underflow, and what the weight has lost, is the floor.
+ProductSums::Factor kept_weight(const Contract& contract, double dropout_scale, const ProductSums::Factor& weight) {
+  const double roundoff = properties(contract.weights.value_or(contract.accumulator)).unit_roundoff;
+  const UpperBound scale(dropout_scale), unit = expm1(minus_log1m(UpperBound(roundoff)));
+  return {times(weight.x, dropout_scale), 0, scale * (weight.error + unit * (size_of(weight.x) + weight.error)),
+          scale * (weight.floor * (1 + unit)) + UpperBound(1)};
+}
+
 ScoreRange::ScoreRange(const Contract& contract, const AttentionRow& row)
     : factor_(largest_of(row.query)),
       scale_(std::fmax(1, std::fabs(row.scale))),
@@ -235,8 +251,13 @@ const ProductSums& AttentionThresholds::outputs() const {
   if (outputs_) return *outputs_;
   outputs_.emplace(row_.value_size, digits_for(contract_));
   for (std::size_t k = 0; k < visible_.keys(); ++k) {
-    outputs_->add({weights_->coefficient(k), 0, threshold_->term_errors()[k], Bound(1)},
-                  row_.values.subspan(visible_.items[k] * row_.value_size, row_.value_size));
+    const LongApproximation weight = weights_->coefficient(k);
+    ProductSums::Factor factor{weight, 0, threshold_->term_errors()[k], Bound(1)};
+    if (!row_.kept.empty()) {
+      if (row_.factor(visible_.items[k]) == 0) continue;
+      factor = kept_weight(contract_, row_.dropout_scale, factor);
+    }
+    outputs_->add(factor, row_.values.subspan(visible_.items[k] * row_.value_size, row_.value_size));
   }
   return *outputs_;
 }
@@ -257,7 +278,8 @@ Judgeable AttentionThresholds::column(std::size_t column) const {
 std::vector<UpperBound> AttentionThresholds::sizes(std::size_t column) const {
   std::vector<Bound> sizes(visible_.items.size(), Bound(0));
   for (std::size_t k = 0; k < visible_.keys(); ++k) {
-    sizes[k] = Bound(std::fabs(row_.values[visible_.items[k] * row_.value_size + column]));
+    const std::size_t j = visible_.items[k];
+    sizes[k] = Bound(std::fabs(row_.values[j * row_.value_size + column])) * Bound(row_.factor(j));
   }
   return sizes;
 }

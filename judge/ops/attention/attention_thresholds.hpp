@@ -20,6 +20,13 @@ namespace softcheck::proptests {
 /// The definition of entropy that beta uses, by the contract's word; `any` means the exact one.
 numerics::EntropyDefinition definition_of(const numerics::Contract& contract);
 
+/// An approximation times an exact number.
+LongApproximation times(const LongApproximation& x, double factor);
+
+/// The weight of a kept key times the dropout's scale: one more rounding, in the format of the weights.
+ProductSums::Factor kept_weight(const numerics::Contract& contract, double dropout_scale,
+                                const ProductSums::Factor& weight);
+
 /// Checks whether a kernel's scores and their intermediate numbers stay in the range of their formats: a factor of a
 /// query or key, times the scale or its root, a sum of d products, or what is added to a score. At most d + 4 roundings
 /// enlarge a sum beyond its terms' magnitudes, and a difference of two sums is twice as large.

@@ -14,7 +14,7 @@ const QueryGradient& GroupOracles::of(std::size_t query) {
 
 QueryGradient GroupOracles::make(std::size_t query) const {
   const AttentionRow& row = group_.rows[query];
-  std::vector<double> keys, values, distances, bias;  // of the visible keys only: others may be NaN
+  std::vector<double> keys, values, distances, bias, factors;  // of the visible keys only: others may be NaN
   for (const std::size_t j : pairs_[query]->keys()) {
     const auto take = [j](std::vector<double>& to, std::span<const double> from, std::size_t size) {
       const std::span<const double> taken = from.subspan(j * size, size);
@@ -24,6 +24,7 @@ QueryGradient GroupOracles::make(std::size_t query) const {
     take(values, row.values, row.value_size);
     if (row.slope != 0) take(distances, row.distances, 1);
     if (!row.bias.empty()) take(bias, row.bias, 1);
+    if (!row.kept.empty()) factors.push_back(row.factor(j));
   }
   const AttentionInputs inputs{.query = row.query,
                                .keys = keys,
@@ -35,7 +36,8 @@ QueryGradient GroupOracles::make(std::size_t query) const {
                                .slope = row.slope,
                                .distances = distances,
                                .bias = bias,
-                               .sink = row.sink};
+                               .sink = row.sink,
+                               .factors = factors};
   return query_gradient(inputs, group_.out_gradients.subspan(query * row.value_size, row.value_size),
                         group_.lse_gradients.empty() ? 0 : group_.lse_gradients[query]);
 }

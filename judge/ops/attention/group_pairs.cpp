@@ -33,6 +33,7 @@ void GroupPairs::add(std::size_t i) {
   append(row.visible);
   append(row.distances);
   append(row.bias);
+  append(row.kept);
   append(std::array{row.softcap, row.slope, row.sink.value_or(0), lse_gradient_of(i).value_or(0)});
   const SavedForward saved = saved_of(i);
   append(saved.out);

@@ -60,8 +60,9 @@ QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::
   for (const std::size_t j : keys()) {
     const std::span<const double> value = row.values.subspan(j * row.value_size, row.value_size);
     const DotProduct dot = dot_product(out_gradient, value, digits_for(task.contract));
-    products.push_back({dot.value, dot.error});
-    magnitudes_.push_back(above(dot.magnitude));
+    const double factor = row.factor(j);
+    products.push_back(times({dot.value, dot.error}, factor));
+    magnitudes_.push_back((UpperBound(above(dot.magnitude)) * UpperBound(factor)).value());
     largest_difference_ = std::fmax(largest_difference_, 2 * magnitudes_.back());
   }
   if (visible_.sink) {  // the sink's value is 0
@@ -131,7 +132,9 @@ void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, 
   const ItemBounds items(softmax);
   ProductSums outputs(row.value_size, digits_for(task.contract));
   for (std::size_t k = 0; k < visible_.keys(); ++k) {
-    outputs.add({coefficients_[k], 0, {}, {}}, row.values.subspan(visible_.items[k] * row.value_size, row.value_size));
+    const std::size_t j = visible_.items[k];
+    outputs.add({times(coefficients_[k], row.factor(j)), 0, {}, {}},
+                row.values.subspan(j * row.value_size, row.value_size));
   }
   BackwardRow bounds;
   bounds.saved = saved_errors(task, row, softmax, outputs, out_gradient, saved);
@@ -145,7 +148,8 @@ void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, 
   for (std::size_t k = 0; k < visible_.items.size(); ++k) {
     UpperBound value_sum;
     if (k < visible_.keys()) {
-      value_sum = sum_of_magnitudes(row.values.subspan(visible_.items[k] * row.value_size, row.value_size));
+      const std::size_t j = visible_.items[k];
+      value_sum = sum_of_magnitudes(row.values.subspan(j * row.value_size, row.value_size)) * UpperBound(row.factor(j));
     }
     pairs.push_back({items.coefficients[k], items.deviations[k], visible_.score_errors[k], size_of(differences_[k]),
                      UpperBound(magnitudes_[k]), value_sum});
@@ -162,10 +166,13 @@ void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, 
       task.contract, visible_, visible_.sink ? size_with_sink(task.contract, row.visible.size()) : row.visible.size());
   bounds.log_sum = at_most(softmax.log_sum());
   bounds.lse_magnitude = size_of(softmax.logsumexp());
-  errors_ = attention_backward_pairs(task.contract, arithmetic, bounds);
+  // With a dropout each g and delta are multiplied by its scale: two roundings more, as two numbers more in their sums.
+  AttentionBackwardArithmetic of_pairs = arithmetic;
+  if (!row.kept.empty()) of_pairs.value_size += 2;
+  errors_ = attention_backward_pairs(task.contract, of_pairs, bounds);
   if (!row.bias.empty() && row.softcap != 0) {
     for (BackwardPair& pair : pairs) pair.cap.reset();
-    bias_errors_ = attention_backward_pairs(task.contract, arithmetic, bounds);
+    bias_errors_ = attention_backward_pairs(task.contract, of_pairs, bounds);
   }
   resolved_ = 6 * properties(task.contract.accumulator).unit_roundoff * upper(bounds.lse_magnitude) < 1;
   unbounded_ = std::ranges::any_of(errors_, [](const BackwardPairError& pair) {

@@ -16,6 +16,7 @@ QueryOracles::QueryOracles(const AttentionTask& task, const AttentionRow& row, s
     };
     take(keys_, row.keys, row.query.size());
     take(values_, row.values, row.value_size);
+    if (!row.kept.empty()) factors_.push_back(row.factor(j));
     if (row.slope != 0) take(distances_, row.distances, 1);
     if (!row.bias.empty()) take(bias_, row.bias, 1);
   }
@@ -43,7 +44,8 @@ const AttentionOracle& QueryOracles::now() {
                                  .slope = row_.slope,
                                  .distances = distances_,
                                  .bias = bias_,
-                                 .sink = row_.sink};
+                                 .sink = row_.sink,
+                                 .factors = factors_};
     oracle = std::make_unique<AttentionOracle>(inputs, definition_);
   }
   return *oracle;

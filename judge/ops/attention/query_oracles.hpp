@@ -32,7 +32,7 @@ class QueryOracles {
   std::size_t items_ = 0;
   std::optional<numerics::EntropyDefinition> definition_;
   bool sigmoid_;
-  std::vector<double> keys_, values_, distances_, bias_;
+  std::vector<double> keys_, values_, distances_, bias_, factors_;
   std::map<unsigned, std::unique_ptr<numerics::AttentionOracle>> oracles_;
   std::map<unsigned, std::vector<numerics::Enclosure>> outputs_;
 };

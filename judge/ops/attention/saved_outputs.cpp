@@ -75,8 +75,9 @@ class SavedQuery {
         outputs_(row.value_size, Digits::of_long_double),
         oracles_(task, finite(), std::span(visible_.items).first(visible_.keys())) {
     for (std::size_t k = 0; k < visible_.keys(); ++k) {
-      outputs_.add({softmax_.coefficient(k), 0, {}, {}},
-                   row.values.subspan(visible_.items[k] * row.value_size, row.value_size));
+      const std::size_t j = visible_.items[k];
+      outputs_.add({times(softmax_.coefficient(k), row.factor(j)), 0, {}, {}},
+                   row.values.subspan(j * row.value_size, row.value_size));
     }
   }
 

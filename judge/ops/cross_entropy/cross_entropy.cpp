@@ -61,8 +61,8 @@ class CrossEntropyBackward final : public LossOp {
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     if (has_ignored_label(row)) return ignored_elements(claims[0]);
-    const LossUpstream upstream(row.auxiliary[1][0]);
-    return std::make_unique<LossGradientElements>(row, class_weights_of(row, 2), upstream, claims[0]);
+    const LossUpstream upstream(row, row.auxiliary[1][0]);
+    return std::make_unique<LossGradientElements>(row, LossTerms(row, class_weights_of(row, 2)), upstream, claims[0]);
   }
 };
 

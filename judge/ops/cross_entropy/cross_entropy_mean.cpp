@@ -219,8 +219,8 @@ class CrossEntropyMeanBackward final : public ReducedLossOp {
     const std::span<const double> weights = class_weights_of(row, inputs.size() - 2);
     const double upstream = row.auxiliary[1][0];
     const LossUpstream of =
-        row.attributes.mean ? LossUpstream(row, upstream, !weights.empty()) : LossUpstream(upstream);
-    return std::make_unique<LossGradientElements>(row, weights, of, claims[0]);
+        row.attributes.mean ? LossUpstream(row, upstream, !weights.empty()) : LossUpstream(row, upstream);
+    return std::make_unique<LossGradientElements>(row, LossTerms(row, weights), of, claims[0]);
   }
 };
 

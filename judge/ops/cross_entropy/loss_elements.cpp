@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "judge/ops/rows/judged_row.hpp"
 #include "numerics/formats/special_values.hpp"
@@ -36,8 +37,8 @@ bool is_in_range(const Contract& contract, double magnitude) {
   return magnitude < properties(contract.accumulator).largest / 2;
 }
 
-LossElements::LossElements(const RowInputs& row, std::span<const double> weights, std::string_view claim)
-    : claim_(claim), terms_(row, weights), oracles_([this] { return terms_.oracle(); }) {
+LossElements::LossElements(const RowInputs& row, LossTerms terms, std::string_view claim)
+    : claim_(claim), terms_(std::move(terms)), oracles_([this] { return terms_.oracle(); }) {
   CrossEntropyRow<UpperBound> bounded = terms_.bounded();
   bounded.loss_magnitude = size_of(quick(0));
   const auto error = [&](Grants grants) {
@@ -68,14 +69,32 @@ Quick LossElements::quick(std::size_t) {
                                         two_roundings * (smoothed.value + squared)};
 }
 
+LossUpstream::LossUpstream(const RowInputs& row, double upstream) : number(upstream) { divide(row, upstream); }
+
+// A kernel may divide by theta last, as it may by a mean's divisor.
+void LossUpstream::divide(const RowInputs& row, long double by_divisor) {
+  value = by_divisor;
+  if (row.theta != 1) {
+    const OperationModel<UpperBound> model(row.contract);
+    value /= row.theta;
+    error = error / row.theta + std::fabs(value) * two_roundings;
+    divided = divided * UpperBound(std::fmax(1, 1 / row.theta * (1 + 0x1p-40)));
+    lost_behind = lost_behind * UpperBound(std::fmax(1, 1 / row.theta * (1 + 0x1p-40))) + 2 * model.product_floor;
+    in_range = in_range && is_in_range(row.contract, 2 * static_cast<double>(std::fabs(value)));
+  }
+  const auto above = static_cast<double>((std::fabs(value) + error) * (1 + 0x1p-50L));
+  magnitude =
+      row.theta == 1 && counted == nullptr ? UpperBound(std::fabs(number)) : UpperBound(above) * (1 + relative) + lost;
+}
+
 // Each weight is rounded once when read; the sum has one rounding per addition.
 LossUpstream::LossUpstream(const RowInputs& row, double upstream, bool weighted)
     : number(upstream), counted(row.counted) {
   const OperationModel<UpperBound> model(row.contract);
   const long double sum = counted->sum();
   const auto rows = static_cast<long double>(counted->size());
-  value = upstream / sum;
-  error = std::fabs(value) * (rows + 2) * two_roundings + std::numeric_limits<long double>::min();
+  const long double quotient = upstream / sum;
+  error = std::fabs(quotient) * (rows + 2) * two_roundings + std::numeric_limits<long double>::min();
   relative = cross_entropy_divisor_error<UpperBound>(row.contract, counted->size(), weighted);
   lost = UpperBound(2) * model.product_floor * (1 + relative);
   // A kernel may divide last: the division also scales the underflow errors of its products, and loses omega_m itself
@@ -83,19 +102,18 @@ LossUpstream::LossUpstream(const RowInputs& row, double upstream, bool weighted)
   const UpperBound over(sum > 0 ? static_cast<double>(1 / sum * (1 + 0x1p-40L)) : infinity);
   divided = maximum(UpperBound(1), over * (1 + relative));
   lost_behind = model.product_floor * (minimum(over, UpperBound(1)) + 1) * (1 + relative);
-  const auto above = static_cast<double>((std::fabs(value) + error) * (1 + 0x1p-50L));
-  magnitude = UpperBound(above) * (1 + relative) + lost;
   in_range = is_in_range(row.contract, static_cast<double>(sum));
+  divide(row, quotient);
 }
 
 Enclosure LossUpstream::exact() const {
   return counted == nullptr ? Enclosure(number) : Enclosure(number) / counted->exact_sum();
 }
 
-LossGradientElements::LossGradientElements(const RowInputs& row, std::span<const double> weights,
-                                           const LossUpstream& upstream, std::string_view claim)
+LossGradientElements::LossGradientElements(const RowInputs& row, LossTerms terms, const LossUpstream& upstream,
+                                           std::string_view claim)
     : claim_(claim),
-      terms_(row, weights),
+      terms_(std::move(terms)),
       upstream_(upstream),
       threshold_(row.contract, terms_.options(), terms_.bounded(), upstream_.magnitude, Grants::all, upstream_.divided),
       plain_(row.contract, terms_.options(), terms_.bounded(), upstream_.magnitude, Grants::none),

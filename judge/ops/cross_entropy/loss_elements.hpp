@@ -22,7 +22,9 @@ std::unique_ptr<RowElements> ignored_elements(std::string_view claim);
 class LossElements final : public RowElements {
  public:
   /// weights   of the classes, or empty; they and the row must outlive this object
-  LossElements(const RowInputs& row, std::span<const double> weights, std::string_view claim);
+  LossElements(const RowInputs& row, std::span<const double> weights, std::string_view claim)
+      : LossElements(row, LossTerms(row, weights), claim) {}
+  LossElements(const RowInputs& row, LossTerms terms, std::string_view claim);
 
   std::string_view claim() const override { return claim_; }
   numerics::Enclosure value(std::size_t) override { return oracles_.now().loss(); }
@@ -42,16 +44,17 @@ class LossElements final : public RowElements {
   bool overflows_ = false;
 };
 
-/// The factor of a row's slopes: the loss's upstream gradient, with a mean divided by the call's divisor.
+/// The factor of a row's slopes: the loss's upstream gradient over theta, with a mean divided by the call's divisor.
 struct LossUpstream {
-  /// upstream   of the row or the call
-  explicit LossUpstream(double upstream) : number(upstream), value(upstream), magnitude(std::fabs(upstream)) {}
+  /// upstream   of the row or the call; divided by the row's theta
+  LossUpstream(const RowInputs& row, double upstream);
   /// For a mean of the rows' losses. RowInputs::counted must be set, not empty, with a sum > 0, and outlive this
   /// object.
   ///
   /// weighted   the divisor is a sum of class weights; else the number of rows
   LossUpstream(const RowInputs& row, double upstream, bool weighted);
 
+  /// Without the division by theta.
   numerics::Enclosure exact() const;
 
   double number;
@@ -63,14 +66,16 @@ struct LossUpstream {
   numerics::UpperBound lost_behind;  // absolute error of the gradient if the division comes last
   // factor by which that division scales earlier underflow errors
   numerics::UpperBound divided = numerics::UpperBound(1);
-  bool in_range = true;  // is the divisor in the accumulator's range?
+  bool in_range = true;  // are the divisor and the quotients in the accumulator's range?
+
+ private:
+  void divide(const RowInputs& row, long double by_divisor);
 };
 
 /// The gradient of the loss of a counted row (B15).
 class LossGradientElements final : public RowElements {
  public:
-  LossGradientElements(const RowInputs& row, std::span<const double> weights, const LossUpstream& upstream,
-                       std::string_view claim);
+  LossGradientElements(const RowInputs& row, LossTerms terms, const LossUpstream& upstream, std::string_view claim);
 
   std::string_view claim() const override { return claim_; }
   numerics::Enclosure value(std::size_t j) override { return oracles_.now().gradient(j, upstream_.exact()); }

@@ -91,7 +91,8 @@ bool LossOp::has_input(std::size_t k, std::uint64_t auxiliary) const {
 std::uint64_t LossOp::closed_auxiliaries(const Domain& domain) const {
   return (domain.no_smoothing ? smoothing_bit : 0) | (domain.no_z_loss ? z_loss_bit : 0) |
          (domain.one_ignore_index || domain.no_ignored ? first_ignored_bit : 0) |
-         (domain.no_softcap ? softcap_bit : 0) | (domain.no_class_weights ? class_weights_bit : 0);
+         (domain.no_softcap || domain.temperature ? softcap_bit : 0) |
+         (domain.no_class_weights ? class_weights_bit : 0);
 }
 
 std::uint64_t LossOp::set_auxiliaries(const Domain& domain) const { return domain.no_ignored ? domain_bit : 0; }

@@ -59,6 +59,7 @@ class LossOp : public RowOp {
  private:
   static constexpr OpTraits of_losses(OpTraits traits) {
     traits.has_theta = traits.takes_mask = traits.takes_infinities = false;
+    traits.optional_theta = true;
     traits.answers = {.words = loss_words, .expensive = true, .masked_rows = false};
     return traits;
   }

@@ -59,13 +59,16 @@ class CompensatedSum {
 
 }  // namespace
 
-LossTerms::LossTerms(const RowInputs& row, std::span<const double> weights)
+LossTerms::LossTerms(const RowInputs& row, std::span<const double> weights, std::size_t label,
+                     const CrossEntropyOptions& options)
     : logits_(row.logits),
       weights_(weights),
-      label_(static_cast<std::size_t>(row.auxiliary[0][0])),
-      options_{.label_smoothing = row.attributes.label_smoothing,
+      label_(label),
+      options_{.label_smoothing = options.summed ? options.label_smoothing : row.attributes.label_smoothing,
                .z_loss = row.attributes.z_loss,
                .softcap = row.attributes.softcap,
+               .summed = options.summed,
+               .theta = row.theta,
                .tanh_error = row.contract.tanh_error} {
   if (options_.softcap == 0) {
     take_plain(row.contract);
@@ -76,9 +79,10 @@ LossTerms::LossTerms(const RowInputs& row, std::span<const double> weights)
 }
 
 void LossTerms::take_plain(const Contract& contract) {
-  RowCascade cascade(logits_, 1);
-  statistics_ = statistics_of(cascade.statistics(), contract, logits_, 1);
-  maximum_ = cascade.statistics().maximum;
+  RowCascade cascade(logits_, options_.theta);
+  statistics_ = statistics_of(cascade.statistics(), contract, logits_, options_.theta);
+  largest_logit_ = cascade.statistics().maximum;
+  maximum_ = largest_logit_ / static_cast<long double>(options_.theta);
   const PrecisionScope precision(113);
   log_sum_ = quick_of(log1p(sum_minus_one(cascade, sums_for(contract.output))));
 }
@@ -121,20 +125,20 @@ void LossTerms::take_capped(const Contract& contract) {
 void LossTerms::take_means() {
   CompensatedSum weights, deviations, magnitudes;
   for (std::size_t i = 0; i < size(); ++i) {
-    const long double x = capped_.empty() ? logits_[i] : capped_[i];
+    const long double x = capped_.empty() ? logits_[i] / static_cast<long double>(options_.theta) : capped_[i];
     weights.add(weight(i));
     deviations.add(weight(i) * deviation(i));
     largest_deviation_ = std::max(largest_deviation_, deviation(i));
     magnitudes.add(weight(i) * std::fabs(x));
   }
-  const auto classes = static_cast<long double>(size());
-  mean_weight_ = weights.value() / classes;
-  mean_deviation_ = deviations.value() / classes;
-  mean_magnitude_ = magnitudes.value() / classes;
+  mean_weight_ = weights.value() / classes();
+  mean_deviation_ = deviations.value() / classes();
+  mean_magnitude_ = magnitudes.value() / classes();
 }
 
 long double LossTerms::deviation(std::size_t i) const {
-  return maximum_ - (capped_.empty() ? static_cast<long double>(logits_[i]) : capped_[i]);
+  if (!capped_.empty()) return maximum_ - capped_[i];
+  return (static_cast<long double>(largest_logit_) - logits_[i]) / static_cast<long double>(options_.theta);
 }
 
 // The maximum and ln S may cancel.
@@ -161,7 +165,7 @@ long double LossTerms::sum_error() const { return roundings(16); }
 
 long double LossTerms::subtrahend(std::size_t j) const {
   const long double s = options_.label_smoothing;
-  return (j == label_ ? (1 - s) * weight(j) : 0) + s / static_cast<long double>(size()) * weight(j);
+  return (j == label_ ? (1 - s) * weight(j) : 0) + s / classes() * weight(j);
 }
 
 // expl has at most 2 ulps (the GNU C library's manual, x86-64); its argument has two roundings and the errors of ln S
@@ -202,10 +206,11 @@ double LossTerms::largest_of_loss() const {
     const UpperBound mean = at_most(mean_deviation_ + mean_weight_ * deviation_error()) +
                             at_most(mean_magnitude_ + mean_weight_ * cap_error_) +
                             at_most(mean_weight_) * (statistics_.log_sum + lse);
-    largest = largest + mean * UpperBound(static_cast<double>(size()));
+    largest = largest + mean * UpperBound(static_cast<double>(classes()));
   }
   if (options_.z_loss > 0) largest = largest + lse * lse;
-  return upper(largest);
+  // A difference may be divided by theta only later.
+  return upper(largest * UpperBound(std::fmax(1, options_.theta)));
 }
 
 double LossTerms::largest_of_gradient() const {

@@ -12,14 +12,17 @@
 
 namespace softcheck::proptests {
 
-/// The terms of a row's loss and its gradient, in long double with certified errors. x are the logits, or c tanh(logits
-/// / c) with a softcap c; m is their maximum, L = m + ln S, w the class weights (1 without them), W their mean, s the
-/// label smoothing, y the label.
+/// The terms of a row's loss and its gradient, in long double with certified errors. x are logits / theta, or c
+/// tanh(logits / c) with a softcap c; m is their maximum, L = m + ln S, w the class weights (1 without them), W their
+/// mean, s the label smoothing, y the label.
 class LossTerms {
  public:
   /// row       finite logits; auxiliary[0] is its label, a class. Inputs and contract must outlive this object
   /// weights   (V) finite, >= 0, or empty
-  LossTerms(const RowInputs& row, std::span<const double> weights);
+  LossTerms(const RowInputs& row, std::span<const double> weights) : LossTerms(row, weights, label_of(row), {}) {}
+  /// For targets, which are the row's auxiliary[0]: s = 1, the weights are the targets, and means are sums.
+  struct Soft {};
+  LossTerms(const RowInputs& row, Soft) : LossTerms(row, row.auxiliary[0], 0, {.label_smoothing = 1, .summed = true}) {}
 
   const numerics::CrossEntropyOptions& options() const { return options_; }
   const Statistics& statistics() const { return statistics_; }  // of x
@@ -32,7 +35,7 @@ class LossTerms {
     return logits_[i] == logits_[i - 1] && i != label_ && i - 1 != label_ && weight(i) == weight(i - 1);
   }
 
-  /// m - x_i; errs by one rounding and deviation_error().
+  /// m - x_i; errs by two roundings and deviation_error().
   long double deviation(std::size_t i) const;
   /// Error of a difference of two capped logits; 0 without a cap.
   long double deviation_error() const { return 2 * cap_error_; }
@@ -69,6 +72,12 @@ class LossTerms {
   numerics::UpperBound at_most(long double value) const;
 
  private:
+  static std::size_t label_of(const RowInputs& row) { return static_cast<std::size_t>(row.auxiliary[0][0]); }
+  /// options   adds to those of the row's attributes
+  LossTerms(const RowInputs& row, std::span<const double> weights, std::size_t label,
+            const numerics::CrossEntropyOptions& options);
+  // V, or 1 for sums.
+  long double classes() const { return options_.summed ? 1 : static_cast<long double>(size()); }
   void take_plain(const numerics::Contract& contract);
   void take_capped(const numerics::Contract& contract);
   // The means of the weights, of w (m - x) and of w |x|.
@@ -81,6 +90,7 @@ class LossTerms {
   std::vector<long double> capped_;  // x with a softcap
   long double cap_error_ = 0;        // of each capped logit
   Statistics statistics_;
+  double largest_logit_ = 0;  // without a softcap
   long double maximum_ = 0;
   Quick log_sum_{0, 0};
   long double mean_weight_ = 1, mean_deviation_ = 0, mean_magnitude_ = 0;

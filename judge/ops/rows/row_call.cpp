@@ -303,6 +303,11 @@ bool has_labels(Op op) {
   return std::ranges::any_of(op->inputs, [](const OpInput& input) { return input.role == Role::labels; });
 }
 
+bool is_loss(Op op) {
+  return has_labels(op) ||
+         std::ranges::any_of(op->inputs, [](const OpInput& input) { return input.role == Role::targets; });
+}
+
 CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   CallTraits traits = traits_of(matrix);
   const Attributes attributes = op.rows().attributes(matrix.auxiliary, matrix.columns);
@@ -313,12 +318,14 @@ CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   traits.min_p = attributes.min_p;
   if (attributes.k != 0) traits.lengths["k"] = static_cast<std::uint64_t>(attributes.k);
   traits.unwritten = op->number == SOFTCHECK_OP_MERGE_STATES && traits.infinite && (matrix.auxiliary & domain_bit) == 0;
+  if (is_loss(op)) {
+    traits.z_loss = attributes.z_loss;
+    traits.softcap = attributes.softcap != 0;
+  }
   if (!has_labels(op)) return traits;
   traits.label_smoothing = attributes.label_smoothing;
-  traits.z_loss = attributes.z_loss;
   traits.ignore_index = attributes.ignore_index;
   traits.ignored = (matrix.auxiliary & domain_bit) == 0 || matrix.columns == 0;
-  traits.softcap = attributes.softcap != 0;
   for (std::size_t k = 0; k < op->inputs.size(); ++k) {
     traits.class_weights |= op->inputs[k].role == Role::class_weights && op.rows().has_input(k, matrix.auxiliary);
   }

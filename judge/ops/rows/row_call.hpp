@@ -62,6 +62,8 @@ std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, n
 
 /// Is the op a loss or the gradient of one? These have attributes.
 bool has_labels(Op op);
+/// Is it a loss of labels or targets, or its gradient?
+bool is_loss(Op op);
 
 /// The index of the input that is the upstream gradient per item; nothing if there is none.
 std::optional<std::size_t> out_gradient_of(Op op);

@@ -26,11 +26,11 @@ std::string attributes_text(const RowMatrixCase& matrix, Op op) {
   if (attributes.top_p != 0) text += ", top_p " + numerics::hex_float(attributes.top_p);
   if (attributes.min_p != 0) text += ", min_p " + numerics::hex_float(attributes.min_p);
   if (op->of_whole_calls) text += attributes.mean ? ", mean" : ", sum";
-  if (!has_labels(op)) return text;
+  if (!is_loss(op)) return text;
   if (attributes.label_smoothing != 0) text += ", label_smoothing " + numerics::hex_float(attributes.label_smoothing);
   if (attributes.z_loss != 0) text += ", z_loss " + numerics::hex_float(attributes.z_loss);
   if (attributes.softcap != 0) text += ", softcap " + numerics::hex_float(attributes.softcap);
-  return text + ", ignore_index " + std::to_string(attributes.ignore_index);
+  return has_labels(op) ? text + ", ignore_index " + std::to_string(attributes.ignore_index) : text;
 }
 
 constexpr std::size_t reported_items = 8, reported_rows = 4;

@@ -1,4 +1,5 @@
 #include <array>
+#include <cmath>
 
 #include "judge/ops/rows/argument_form.hpp"
 #include "judge/ops/rows/row_op.hpp"
@@ -48,6 +49,13 @@ class LogSumExp final : public RowOp {
     // m / theta and ln S may cancel: the sum is only as accurate as its terms.
     scalar.resolution = resolution_of_logarithms(row.contract, statistics) +
                         properties(row.contract.accumulator).unit_roundoff * statistics.maximum_magnitude.value();
+    // A running total rounds at the size of its terms in each step; where that is small beside them, only a total that
+    // cancels is below it.
+    const double rounding = upper(scalar.plain.rounding);
+    const double terms = std::fmax(upper(statistics.largest_magnitude), upper(statistics.logsumexp_magnitude));
+    if (row.contract.lse == LseForm::running && rounding < terms / 2) {
+      scalar.resolution = std::fmax(scalar.resolution, rounding);
+    }
     // For f64 rows the value m / theta + ln S may exceed all doubles, and so may its threshold.
     scalar.resolved = is_resolved(row.contract, statistics) && upper(statistics.logsumexp_magnitude) < infinity;
     const PrecisionScope precision(113);

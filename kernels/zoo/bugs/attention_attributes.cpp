@@ -203,3 +203,42 @@ BUG(mutant_attention_window_times_zero, attend_attributed) {
     for (std::size_t c = 0; c < size; ++c) row.out[c] += 0 * row.values[j * size + c];
   }
 }
+
+// The softmax's sum has only the kept weights: the dropout comes first.
+// @judged attention f32: plain; fail attributes; domain dropout
+BUG(mutant_attention_dropout_before_sum, attend_changed_weights) {
+  Real mass = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) mass += dropout_factor(row, j) == 0 ? 0 : p[j];
+  for (std::size_t j = 0; j < p.size(); ++j) p[j] *= mass == 0 ? 0 : dropout_factor(row, j) / mass;
+}
+
+// All heads have the dropout of the first one.
+// @judged attention f32: plain; fail attributes; domain dropout
+BUG(mutant_attention_dropout_of_first_head, attend_changed) {
+  if (a.kept) a.kept->strides[1] = 0;
+}
+
+// The weights of a row with a dropout are divided by their sum instead of multiplied by the scale.
+// @judged attention f32: plain; fail attributes; domain dropout
+BUG(mutant_attention_dropout_renormalised, attend_changed_weights) {
+  Real mass = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) mass += p[j] *= dropout_factor(row, j);
+  for (Real& weight : p) weight /= row.kept.empty() || mass == 0 ? 1 : mass;
+}
+
+// Dropped weights are 0, and the others stay.
+// @judged attention f32: plain; fail attributes; domain dropout
+BUG(mutant_attention_dropout_scale_forgotten, attend_changed_attributed_rows) { row.dropout_scale = 1; }
+
+// Each key has the dropout of the key behind it.
+// @judged attention f32: plain; fail attributes; domain dropout
+BUG(mutant_attention_dropout_shifted, attend_changed_attributed_rows) {
+  if (!row.kept.empty()) std::rotate(row.kept.begin(), row.kept.begin() + 1, row.kept.end());
+}
+
+// Queries are rounded to the cache's format before the product, as ggml does with F16 keys.
+// @judged attention f32: plain; fail C2; output|lse|entropy; domain cache=f16
+BUG(mutant_attention_query_as_cached, attend) {
+  for (Real& x : row.query) x = static_cast<Real>(rounded_to_f16(static_cast<float>(x)));
+  attend_two_pass(row);
+}

@@ -254,3 +254,26 @@ struct DlseWithoutP final : Gradients<Real> {
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_without_p(const softcheck_call* call) {
   return gradients_by<DlseWithoutP>(call);
 }
+
+// Aws-neuron/nki-samples 81: delta from weights that the dropout has dropped twice: its keys count by the square.
+// @judged attention_backward f32: plain masked=zero; fail attributes; domain dropout
+GRADIENT_BUG(mutant_attention_backward_dropout_in_delta_twice, Real, delta(std::size_t i) const) {
+  Real sum = 0;
+  for (std::size_t j = 0; j < head.items; ++j) {
+    if (this->sees(i, j)) sum += this->probability(i, j) * this->factor(i, j) * this->product(i, j);
+  }
+  return sum;
+}
+
+// The gradient by the values has the weights before the dropout.
+// @judged attention_backward f32: plain masked=zero; fail attributes; dv; domain dropout
+GRADIENT_BUG(mutant_attention_backward_dropout_not_in_dv, Real,
+             value_factor([[maybe_unused]] std::size_t i, [[maybe_unused]] std::size_t j) const) {
+  return 1;
+}
+
+// Kept weights are not multiplied by the scale.
+// @judged attention_backward f32: plain masked=zero; fail attributes; domain dropout
+GRADIENT_BUG(mutant_attention_backward_dropout_without_scale, Real, factor(std::size_t i, std::size_t j) const) {
+  return dropout_factor(head.rows[i], j) == 0 ? 0 : 1;
+}

@@ -163,6 +163,9 @@ SOFTCHECK_MUTANT attention_backward_correct_recomputed(const softcheck_call* cal
 
 // Correct under sum=sequential: coefficients from the saved log-sum-exp, delta from the saved output.
 // @judged attention_backward f16: plain masked=zero; pass
+// @judged attention_backward f32 f64 bf16: plain masked=zero; pass; domain dropout
+// @judged attention_backward f32: plain masked=zero; pass; domain keys>=1 nomask nocausal
+// @judged attention_backward f32: plain masked=zero; pass; domain dropout dsinks dbias softcap
 // @judged attention_backward f32 f64 bf16 8bits: plain masked=zero; pass; domain window softcap sinks alibi bias
 // causal=either
 // @judged attention_backward f32: plain masked=zero; pass; domain window softcap dsinks alibi bias causal=either

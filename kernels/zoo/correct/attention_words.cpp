@@ -1,5 +1,6 @@
 // Correct kernels whose arithmetic needs a word of its own.
 #include <numbers>
+#include <utility>
 
 #include "kernels/zoo/attention_attributed.hpp"
 
@@ -40,3 +41,29 @@ CORRECT(attention_correct_sinks_stored, attend_changed_attributed_rows) {
 // @judged attention f32 f16: plain lse=base2; pass
 // @judged attention f32: plain; fail C2; lse
 CORRECT(attention_correct_base2_lse, attend_changed_results) { row.lse *= std::numbers::log2e_v<Real>; }
+
+// A dropout as a factor of the values.
+// @judged attention f32 f64 f16 bf16 8bits: plain; pass; domain dropout
+// @judged attention f32: plain; pass; domain dropout sinks window causal=either
+CORRECT(attention_correct_dropout_of_values, attend_changed) {}
+
+// A dropout of the normalised weights, as eager attention has it.
+// @judged attention f32 bf16: plain; pass; domain dropout
+CORRECT(attention_correct_dropout_of_weights, attend_changed_weights) {
+  for (std::size_t j = 0; j < p.size(); ++j) p[j] *= dropout_factor(row, j);
+}
+
+// FlashAttention: dropped keys have no value, and the scale multiplies the output.
+// @judged attention f32 f16: plain; pass; domain dropout
+CORRECT(attention_correct_dropout_scales_last, attend_attributed) {
+  const Real scale = std::exchange(row.dropout_scale, Real(1));
+  drop(row);
+  finish_attributed(row, scores_by(row, usual_score));
+  for (Real& x : row.out) x *= row.kept.empty() ? 1 : scale;
+}
+
+// F32 queries over a cache of 16 bits, as calm and yalm have it.
+// @judged attention f32: plain entropy=exact; pass; domain cache=f16
+// @judged attention f32: plain entropy=exact; pass; domain cache=bf16 nocausal
+// @judged attention bf16: plain entropy=exact; pass; domain cache=e4m3
+CORRECT(attention_correct_cached, attend) { attend_two_pass(row); }

@@ -5,10 +5,12 @@ using namespace softcheck::kernels::zoo;
 
 // Ln S - (x_y - m), label smoothing by the mean of the log-probabilities.
 // @judged cross_entropy f32 f64 f16 bf16 8bits: plain; pass
+// @judged cross_entropy f32 bf16: plain theta=before; pass; domain temperature
 CORRECT(correct_cross_entropy, each_loss) { put_loss(row); }
 
 // Upstream ((1 + 2 z L) p - b).
 // @judged cross_entropy_backward f32 f64 f16 bf16 8bits: plain; pass
+// @judged cross_entropy_backward f32 bf16: plain theta=before; pass; domain temperature
 CORRECT(correct_cross_entropy_backward, each_loss_gradient) { put_gradient(row); }
 
 // P as the exponential of the log-probability.

@@ -21,6 +21,7 @@ bool sizes_agree(const AttentionCase& a) {
          (a.attributes.sinks.empty() || a.attributes.sinks.size() == s.heads()) &&
          (a.attributes.slopes.empty() || a.attributes.slopes.size() == s.heads()) &&
          (a.attributes.bias.empty() || a.attributes.bias.size() == s.batch * a.bias_heads() * s.queries * s.keys) &&
+         (a.attributes.kept.empty() || a.attributes.kept.size() == s.scores()) &&
          (a.attributes.lse_gradients.empty() ||
           (!a.gradients.empty() && a.attributes.lse_gradients.size() == s.batch * s.heads() * s.queries)) &&
          sequences_agree(a);
@@ -64,7 +65,7 @@ bool AttentionCase::needs_version_2() const { return has_attributes() || sequenc
 bool AttentionCase::has_attributes() const {
   const AttentionAttributes& a = attributes;
   return is_top_left() || is_interleaved() || a.window() || a.softcap != 0 || !a.sinks.empty() || !a.slopes.empty() ||
-         !a.bias.empty() || !a.lse_gradients.empty();
+         !a.bias.empty() || !a.kept.empty() || !a.lse_gradients.empty();
 }
 
 std::size_t AttentionCase::bias_row(std::size_t b, std::size_t h, std::size_t i) const {
@@ -189,6 +190,8 @@ CallTraits traits_of(const AttentionCase& a) {
   traits.bias_gradient = a.asks_bias_gradient();
   traits.alibi = !a.attributes.slopes.empty();
   traits.bias = !a.attributes.bias.empty();
+  traits.dropout = !a.attributes.kept.empty();
+  traits.cache = a.attributes.cache;
   traits.lse_gradients = !a.attributes.lse_gradients.empty();
   traits.other_sigmoid_bias =
       a.attributes.sigmoid_bias.value_or(usual_sigmoid_bias(s.keys)) != usual_sigmoid_bias(s.keys);

@@ -79,6 +79,12 @@ struct AttentionCase {
   std::size_t bias_heads() const { return attributes.bias_for_each_head ? shape.heads() : 1; }
   /// Offset of the bias row of query i in head h.
   std::size_t bias_row(std::size_t b, std::size_t h, std::size_t i) const;
+  /// Format of keys and values.
+  numerics::Format cache_format() const { return attributes.cache.value_or(format); }
+  /// Offset of query i of head h among the dropout's rows.
+  std::size_t kept_row(std::size_t b, std::size_t h, std::size_t i) const {
+    return ((b * shape.heads() + h) * shape.queries + i) * shape.keys;
+  }
   /// Does query i of head h see key j?
   bool sees(std::size_t b, std::size_t h, std::size_t i, std::size_t j) const;
 
@@ -128,9 +134,9 @@ rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, con
 /// "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=0x1p+0 causal=0 outputs=1 layout=0
 /// mask=none q 0x1p+0 k 0x0p+0*2 v 0x1p+0 0x1p+1". A mask is mask=heads:10... or mask=shared:10..., followed by its
 /// visible byte as byte=255; a NaN is nan=1; attributes are window=3:all alignment=top-left softcap=0x1p+5 sinks slopes
-/// bias=heads, where the numbers of the last three follow v's, then a gradient's dout, and dlse if it is an attribute;
-/// sequences are packed pages=16 order=7 lengths=2:3,0:1. Repetitions are written once: "[ 0x1p+0 0x1p+1 ]*40", in a
-/// mask "(10)*40,".
+/// bias=heads dropout=0x1p+1 cache=f16, where the numbers of sinks, slopes, bias and the dropout (kept) follow v's,
+/// then a gradient's dout, and dlse if it is an attribute; sequences are packed pages=16 order=7 lengths=2:3,0:1.
+/// Repetitions are written once: "[ 0x1p+0 0x1p+1 ]*40", in a mask "(10)*40,".
 std::string to_text(const AttentionCase& attention);
 /// The text before the mask and the numbers.
 std::string head_text(const AttentionCase& attention);

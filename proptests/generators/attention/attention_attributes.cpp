@@ -100,6 +100,19 @@ void draw_bias(Draw& draw, AttentionCase& a) {
   for (double& x : to.bias) x = sparse && !draw.one_in(5) ? 0 : into_format(a.format, size * draw.normal());
 }
 
+// Usual probabilities, and one of a half. The weights may be kept one by one, or by keys; in one case in four all are.
+void draw_dropout(Draw& draw, AttentionCase& a) {
+  static constexpr std::array<double, 4> dropped{0.5, 0.1, 0.25, 0.9};
+  const double p = dropped[draw.below(dropped.size())];
+  a.attributes.dropout_scale = numerics::round_to(Format::f32, 1 / (1 - p));
+  const std::uint64_t kind = draw.below(4);
+  std::vector<double>& kept = a.attributes.kept;
+  kept.resize(a.shape.scores());
+  for (std::size_t n = 0; n < kept.size(); ++n) {
+    kept[n] = kind == 0 || (kind == 1 && n >= a.shape.keys ? kept[n - a.shape.keys] != 0 : draw.unit() >= p) ? 1 : 0;
+  }
+}
+
 // Gradients around the size of g - delta, far above it and far below; one query in three may have none.
 void draw_lse_gradients(Draw& draw, AttentionCase& a) {
   const AttentionShape& s = a.shape;
@@ -110,6 +123,12 @@ void draw_lse_gradients(Draw& draw, AttentionCase& a) {
   for (double& x : to) {
     x = sparse && draw.one_in(3) ? 0 : numerics::round_to(scalars_of(a.format), alike ? size : size * draw.normal());
   }
+}
+
+// The nearest number of the format.
+double saturated(Format format, double x) {
+  const double largest = numerics::properties(format).largest;
+  return numerics::round_to(format, std::isnan(x) ? x : std::clamp(x, -largest, largest));
 }
 
 }  // namespace
@@ -128,6 +147,8 @@ std::string head_text(const AttentionAttributes& a) {
   if (!a.sinks.empty()) text += " sinks";
   if (!a.slopes.empty()) text += " slopes";
   if (!a.bias.empty()) text += a.bias_for_each_head ? " bias=heads" : " bias=shared";
+  if (!a.kept.empty()) text += " dropout=" + numerics::hex_float(a.dropout_scale);
+  if (a.cache) text += " cache=" + std::string(numerics::properties(*a.cache).name);
   if (!a.lse_gradients.empty()) text += " dlse";
   if (a.sigmoid_bias) text += " sigmoid_bias=" + numerics::hex_float(*a.sigmoid_bias);
   return text;
@@ -135,11 +156,11 @@ std::string head_text(const AttentionAttributes& a) {
 
 void draw_attributes(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
   const Domain& domain = options.domain;
-  const std::array<bool, 6> named{domain.window, domain.softcap, domain.sinks,
-                                  domain.alibi,  domain.bias,    domain.lse_gradients};
+  const std::array<bool, 7> named{domain.window, domain.softcap,       domain.sinks,  domain.alibi,
+                                  domain.bias,   domain.lse_gradients, domain.dropout};
   const auto count = static_cast<std::uint64_t>(std::ranges::count(named, true));
   std::uint64_t certain = count == 0 ? 0 : draw.below(count);
-  std::array<bool, 6> chosen{};
+  std::array<bool, 7> chosen{};
   for (std::size_t k = 0; k < named.size(); ++k) {
     if (named[k]) chosen[k] = certain-- == 0 || draw.one_in(3);
   }
@@ -153,6 +174,7 @@ void draw_attributes(Draw& draw, AttentionCase& a, const AttentionOptions& optio
   if (chosen[3]) a.attributes.slopes = draw_slopes(draw, a.shape, options);
   if (chosen[4]) draw_bias(draw, a);
   if (chosen[5]) draw_lse_gradients(draw, a);
+  if (chosen[6]) draw_dropout(draw, a);
   if (options.gradients) {
     a.outputs = 1 + (chosen[2] && domain.sink_gradients ? 1 : 0) + (chosen[4] && domain.bias_gradient ? 2 : 0);
   }
@@ -164,6 +186,10 @@ void take_conventions(AttentionCase& a, const Domain& domain) {
   if (domain.causal != CausalAlignment::either) a.attributes.top_left = domain.causal == CausalAlignment::top_left;
   a.attributes.interleaved = domain.interleaved;
   a.attributes.values_view = domain.values_view;
+  a.attributes.cache = domain.cache;
+  for (std::vector<double>* numbers : {&a.keys, &a.values}) {
+    for (double& x : *numbers) x = domain.cache ? saturated(*domain.cache, x) : x;
+  }
   const AttentionShape& s = a.shape;
   for (std::size_t n = 0; domain.values_view && s.value_dim <= s.dim && n < a.values.size(); ++n) {
     a.values[n] = a.keys[n / s.value_dim * s.dim + n % s.value_dim];

@@ -19,15 +19,18 @@ struct Domain;
 struct AttentionAttributes {
   /// Visible keys on each side of a query's own; nothing: all.
   std::optional<std::size_t> window_left, window_right;
-  bool top_left = false;           // query i is at key i; else at key i + keys - queries
-  bool interleaved = false;        // query head h reads key head h % kv_heads
-  bool expanded = false;           // numbers that repeat along batch or heads are passed once, by strides of 0
-  bool values_view = false;        // values are the first numbers of their keys, in the same memory
-  double softcap = 0;              // > 0, or 0 for none
-  std::vector<double> sinks;       // (heads) or empty
-  std::vector<double> slopes;      // (heads) or empty: ALiBi's
-  bool bias_for_each_head = true;  // else one bias for all heads of a batch
-  std::vector<double> bias;        // (batch, heads or 1, queries, keys) or empty
+  bool top_left = false;                  // query i is at key i; else at key i + keys - queries
+  bool interleaved = false;               // query head h reads key head h % kv_heads
+  bool expanded = false;                  // numbers that repeat along batch or heads are passed once, by strides of 0
+  bool values_view = false;               // values are the first numbers of their keys, in the same memory
+  double softcap = 0;                     // > 0, or 0 for none
+  std::vector<double> sinks;              // (heads) or empty
+  std::vector<double> slopes;             // (heads) or empty: ALiBi's
+  bool bias_for_each_head = true;         // else one bias for all heads of a batch
+  std::vector<double> bias;               // (batch, heads or 1, queries, keys) or empty
+  std::optional<numerics::Format> cache;  // the format of keys and values, if not the call's
+  double dropout_scale = 0;               // the factor of kept weights, if there is a dropout
+  std::vector<double> kept;               // the dropout: (batch, heads, queries, keys) of 0 and 1, or empty
   /// For a gradient: that of the loss by the log-sum-exps, (batch, heads, queries) in the format scalars_of(), or
   /// empty.
   std::vector<double> lse_gradients;

@@ -14,6 +14,7 @@
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/attention/attention_heights.hpp"
 #include "proptests/generators/attention/attention_nan.hpp"
+#include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 #include "proptests/generators/text/case_text.hpp"
 
@@ -376,22 +377,13 @@ class ClassDraw {
 
 rc::Gen<AttentionCase> attention_cases_of(std::vector<ClassChoice> choices, const AttentionOptions& options,
                                           const AttentionBudget& budget) {
-  struct Generator {
-    std::shared_ptr<const std::vector<ClassChoice>> choices;
-    std::shared_ptr<std::size_t> next;  // index of the next choice
-    AttentionOptions options;
-    AttentionBudget budget;
-
-    rc::Shrinkable<AttentionCase> operator()(const rc::Random& random, int) const {
-      Draw draw(random);
-      const ClassChoice& choice = (*choices)[(*next)++ % choices->size()];
-      AttentionCase drawn = ClassDraw(draw, choice, options, budget).make();
-      return rc::shrinkable::shrinkRecur(
-          std::move(drawn), [options = options](const AttentionCase& a) { return shrink_attention_case(a, options); });
-    }
+  const auto next = std::make_shared<std::size_t>(0);  // index of the next choice
+  const auto all = std::make_shared<const std::vector<ClassChoice>>(std::move(choices));
+  const auto draw_next = [=](const rc::Random& random, int) {
+    Draw draw(random);
+    return ClassDraw(draw, (*all)[(*next)++ % all->size()], options, budget).make();
   };
-  return Generator{std::make_shared<const std::vector<ClassChoice>>(std::move(choices)),
-                   std::make_shared<std::size_t>(0), options, budget};
+  return shrinking_cases(draw_next, [=](const AttentionCase& from) { return shrink_attention_case(from, options); });
 }
 
 }  // namespace softcheck::proptests

@@ -11,6 +11,7 @@
 #include "proptests/generators/attention/attention_attributes.hpp"
 #include "proptests/generators/attention/attention_heights.hpp"
 #include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 
 namespace softcheck::proptests {
@@ -385,15 +386,8 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
 }  // namespace
 
 rc::Gen<AttentionCase> attention_cases(const AttentionOptions& options) {
-  struct Generator {
-    AttentionOptions options;
-    rc::Shrinkable<AttentionCase> operator()(const rc::Random& random, int size) const {
-      return rc::shrinkable::shrinkRecur(draw_case(random, size, options), [options = options](const AttentionCase& a) {
-        return shrink_attention_case(a, options);
-      });
-    }
-  };
-  return Generator{options};
+  return shrinking_cases([=](const rc::Random& random, int size) { return draw_case(random, size, options); },
+                         [=](const AttentionCase& from) { return shrink_attention_case(from, options); });
 }
 
 }  // namespace softcheck::proptests

@@ -46,6 +46,7 @@ AttentionCase case_of(AttentionShape s, const AttentionOptions& options) {
   a.keys = repeated(draw, a.format, s.batch * s.kv_heads, s.keys * s.dim, distinct_heads);
   a.values = repeated(draw, a.format, s.batch * s.kv_heads, s.keys * s.value_dim, distinct_heads);
   limit_scores(a, score_limit(options.domain));
+  take_conventions(a, options.domain);
   if (options.gradients) draw_gradients(draw, a, distinct_queries);
   return a;
 }

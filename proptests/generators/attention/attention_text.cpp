@@ -77,8 +77,8 @@ std::vector<double> read_numbers(std::span<const std::string_view> words, std::s
     refuse(std::string(name) + " and its numbers", at == words.size() ? "" : words[at]);
   Repeats<double> values(most_numbers);
   const auto is_name = [](std::string_view word) {
-    return word == "k" || word == "v" || word == "sinks" || word == "slopes" || word == "bias" || word == "dout" ||
-           word == "dlse";
+    return word == "k" || word == "v" || word == "sinks" || word == "slopes" || word == "bias" || word == "kept" ||
+           word == "dout" || word == "dlse";
   };
   for (++at; at < words.size() && !is_name(words[at]); ++at) {
     if (words[at] == "[") {
@@ -125,6 +125,7 @@ std::string to_text(const AttentionCase& a) {
          " k" + numbers_text(a.keys, s.dim, s.keys * s.dim) + " v" +
          numbers_text(a.values, s.value_dim, s.keys * s.value_dim) + named(" sinks", a.attributes.sinks, 1, 1) +
          named(" slopes", a.attributes.slopes, 1, 1) + named(" bias", a.attributes.bias, s.keys, s.keys * s.queries) +
+         named(" kept", a.attributes.kept, s.keys, s.keys * s.queries) +
          named(" dout", a.gradients, s.value_dim, s.queries * s.value_dim) +
          named(" dlse", a.attributes.lse_gradients, 1, s.queries);
 }
@@ -137,9 +138,9 @@ std::optional<std::size_t> read_side(std::string_view text) {
   return static_cast<std::size_t>(parse_count(text, 0, longest));
 }
 
-// Which numbers follow the values (sinks, slopes, bias), and dout (dlse).
+// Which numbers follow the values (sinks, slopes, bias, kept), and dout (dlse).
 struct NumbersBehind {
-  bool sinks = false, slopes = false, bias = false, lse_gradients = false;
+  bool sinks = false, slopes = false, bias = false, kept = false, lse_gradients = false;
 };
 
 NumbersBehind read_attributes(std::span<const std::string_view> words, std::size_t& at, AttentionCase& attention) {
@@ -165,6 +166,12 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (word.starts_with("sigmoid_bias=")) {
       to.sigmoid_bias = parse_number(value_of(word, "sigmoid_bias"));
       if (!std::isfinite(*to.sigmoid_bias)) refuse("a finite sigmoid_bias", word);
+    } else if (word.starts_with("dropout=")) {
+      behind.kept = true;
+      to.dropout_scale = parse_number(value_of(word, "dropout"));
+      if (!(to.dropout_scale > 0 && std::isfinite(to.dropout_scale))) refuse("a finite dropout > 0", word);
+    } else if (word.starts_with("cache=")) {
+      to.cache = numerics::parse_format(value_of(word, "cache"));
     } else if (word == "sinks") {
       behind.sinks = true;
     } else if (word == "dlse") {
@@ -177,9 +184,9 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (!read_sequences_word(word, attention.sequences)) {
       refuse(
           "window=L:R, alignment=top-left, heads=interleaved, expanded, values=view, softcap=C, sinks, slopes, "
-          "bias=heads|shared, dlse, sigmoid_bias=B, "
-          "packed, pages=N, "
-          "order=N, unowned=finite or lengths=Q:K,... before q",
+          "bias=heads|shared, dropout=S, cache=FORMAT, dlse, sigmoid_bias=B, packed, pages=N, order=N, unowned=finite "
+          "or "
+          "lengths=Q:K,... before q",
           word);
     }
   }
@@ -220,12 +227,13 @@ void from_text(std::string_view text, AttentionCase& attention) {
   if (words[at].starts_with("nan=")) result.nan = count(at++, "nan", 0, UINT64_MAX);
   const NumbersBehind behind = read_attributes(words, at, result);
   result.queries = read_numbers(words, at, "q", result.format);
-  result.keys = read_numbers(words, at, "k", result.format);
-  result.values = read_numbers(words, at, "v", result.format);
+  result.keys = read_numbers(words, at, "k", result.cache_format());
+  result.values = read_numbers(words, at, "v", result.cache_format());
   const numerics::Format wide = scalars_of(result.format);
   if (behind.sinks) result.attributes.sinks = read_numbers(words, at, "sinks", wide);
   if (behind.slopes) result.attributes.slopes = read_numbers(words, at, "slopes", wide);
   if (behind.bias) result.attributes.bias = read_numbers(words, at, "bias", result.format);
+  if (behind.kept) result.attributes.kept = read_numbers(words, at, "kept", result.format);
   if (at < words.size()) result.gradients = read_numbers(words, at, "dout", result.format);
   if (behind.lse_gradients) result.attributes.lse_gradients = read_numbers(words, at, "dlse", wide);
   const bool too_many = result.outputs > 3 && result.gradients.empty() && !result.queries.empty();

@@ -202,7 +202,7 @@ LengthRange Domain::length(std::string_view name) const {
 }
 
 bool Domain::has_attributes() const {
-  return window || softcap || sinks || alibi || bias || lse_gradients || interleaved ||
+  return window || softcap || sinks || alibi || bias || dropout || lse_gradients || interleaved ||
          causal != CausalAlignment::bottom_right;
 }
 
@@ -257,6 +257,7 @@ Domain parse_domain(std::string_view words, bool attention) {
   if (domain.has_sequences()) {  // the ABI has no such masks
     domain.no_mask = true;
     if (domain.bias) refuse_word("bias", "no bias beside packed or pages");
+    if (domain.dropout) refuse_word("dropout", "no dropout beside packed or pages");
   }
   for (auto& [name, range] : domain.lengths) {
     const LengthRange given = range;
@@ -292,6 +293,7 @@ std::string to_string(const CallTraits& call) {
   if (call.sinks) text += ", with sinks";
   if (call.alibi) text += ", with slopes";
   if (call.bias) text += ", with a bias";
+  if (call.dropout) text += ", with dropout";
   if (call.packed) text += ", packed";
   if (call.pages) text += ", in pages";
   if (call.label_smoothing != 0) text += ", with label smoothing";

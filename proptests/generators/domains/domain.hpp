@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "numerics/formats/format.hpp"
+
 namespace softcheck::proptests {
 
 /// The allowed values of a length: multiples of `multiple` from least to most, or only the listed ones.
@@ -83,10 +85,11 @@ struct CallTraits {
   bool mean = false;  // for a loss over whole calls: the sum is divided
   double top_p = 0, min_p = 0;
   // Attention's attributes (softcap is also a loss's): are they on?
-  bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
-  bool sink_gradients = false;  // for attention's gradient: the call asks for that by the sinks
-  bool bias_gradient = false;   // the call asks for that by the bias
-  bool lse_gradients = false;   // the inputs include the gradient by the log-sum-exps
+  bool window = false, softcap = false, sinks = false, alibi = false, bias = false, dropout = false;
+  std::optional<numerics::Format> cache;  // the format of keys and values, if not the call's
+  bool sink_gradients = false;            // for attention's gradient: the call asks for that by the sinks
+  bool bias_gradient = false;             // the call asks for that by the bias
+  bool lse_gradients = false;             // the inputs include the gradient by the log-sum-exps
   bool top_left = false;
   bool other_sigmoid_bias = false;     // sigmoid attention's bias is not -ln(keys)
   bool interleaved = false;            // query head h reads key head h % kv_heads
@@ -112,6 +115,7 @@ struct Domain {
   bool equal_lengths = false;     // of attention: queries = keys, of each sequence
   bool fewer_queries = false;     // queries <= keys
   bool equal_dims = false;        // values = dim
+  bool temperature = false;       // losses: theta may be other than 1, and then softcap is 0
   bool no_smoothing = false;      // label_smoothing = 0
   bool no_z_loss = false;         // z_loss = 0
   bool one_ignore_index = false;  // ignore_index = usual_ignore_index
@@ -129,10 +133,11 @@ struct Domain {
   bool no_top_p = false;       // top_p = 0
   bool no_min_p = false;       // min_p = 0
   // Attention: attributes beyond version 1 of the ABI that calls may have; without their words no call has them.
-  bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
-  bool sink_gradients = false;  // attention's gradient: calls have sinks and ask for the gradient by them
-  bool bias_gradient = false;   // calls with a bias ask for the gradient by it
-  bool lse_gradients = false;   // calls may have gradients by the log-sum-exps
+  bool window = false, softcap = false, sinks = false, alibi = false, bias = false, dropout = false;
+  std::optional<numerics::Format> cache;  // the format of keys and values, if not the call's
+  bool sink_gradients = false;            // attention's gradient: calls have sinks and ask for the gradient by them
+  bool bias_gradient = false;             // calls with a bias ask for the gradient by it
+  bool lse_gradients = false;             // calls may have gradients by the log-sum-exps
   CausalAlignment causal = CausalAlignment::bottom_right;
   bool interleaved = false;            // query head h reads key head h % kv_heads
   bool expanded = false;               // inputs may have strides of 0

@@ -38,6 +38,15 @@ constexpr DomainRow bound(std::string_view word, std::string_view means) {
           member};
 }
 
+// Keys and values have this format, whatever the format of queries and outputs.
+template <numerics::Format format>
+constexpr DomainRow cache(std::string_view word, std::string_view means) {
+  return {{word, Calls::attention, means},
+          [](const Domain& domain) { return domain.cache == format; },
+          [](Domain& domain) { domain.cache = format; },
+          [](const CallTraits& call) { return call.cache == format; }};
+}
+
 constexpr bool any_call(const CallTraits&) { return true; }
 bool has_usual_scale(const CallTraits& call) {
   const auto dim = call.lengths.find("dim");
@@ -106,6 +115,8 @@ constexpr DomainRow rows_in_order[]{
                                  has_fewer_queries),
     flag<&Domain::equal_dims>("values=dim", Calls::attention, "values have the dimension of queries and keys",
                               has_equal_dims),
+    flag<&Domain::temperature>("temperature", Calls::rows, "losses: theta may be other than 1; softcap is 0",
+                               [](const CallTraits& call) { return !call.softcap; }),
     flag<&Domain::no_smoothing>("nosmoothing", Calls::rows, "losses: label_smoothing is 0",
                                 [](const CallTraits& call) { return call.label_smoothing == 0; }),
     flag<&Domain::no_z_loss>("nozloss", Calls::rows, "losses: z_loss is 0",
@@ -153,6 +164,11 @@ constexpr DomainRow rows_in_order[]{
      [](const Domain& domain) { return domain.bias && !domain.bias_gradient; },
      [](Domain& domain) { domain.bias = true; },
      any_call},
+    flag<&Domain::dropout>("dropout", Calls::attention, "calls may have a dropout of the weights, as a mask", any_call),
+    cache<numerics::Format::f16>("cache=f16", "keys and values are f16, whatever the dtype"),
+    cache<numerics::Format::bf16>("cache=bf16", "keys and values are bf16, whatever the dtype"),
+    cache<numerics::Format::e4m3>("cache=e4m3", "keys and values are e4m3, whatever the dtype"),
+    cache<numerics::Format::e5m2>("cache=e5m2", "keys and values are e5m2, whatever the dtype"),
     flag<&Domain::lse_gradients>("dlse", Calls::attention, "gradients: calls may pass a gradient of lse", any_call),
     {{"dsinks", Calls::attention, "gradients: calls may have sinks, and then ask for their gradient"},
      [](const Domain& domain) { return domain.sink_gradients; },

@@ -27,4 +27,10 @@ rc::Seq<Case> lazy_shrinks(Case value, std::size_t count, Candidate candidate) {
   return rc::makeSeq<Steps>(Steps{std::move(value), count, std::move(candidate)});
 }
 
+/// Cases as make(random, size) draws them; they shrink to those of shrink(case).
+template <class Make, class Shrink>
+auto shrinking_cases(Make make, Shrink shrink) {
+  return [=](const rc::Random& random, int size) { return rc::shrinkable::shrinkRecur(make(random, size), shrink); };
+}
+
 }  // namespace softcheck::proptests

@@ -48,62 +48,57 @@ bool change(Block& block, Change simpler) {
   return after < before;
 }
 
+bool zero(Block& block) {
+  return change(block, [](double) { return 0.0; });
+}
+
+// Changes every block; returns true if one became simpler.
+template <class Simpler>
+BlockStep all_of(Simpler simpler) {
+  return [=](Blocks& blocks) {
+    bool any = false;
+    for (Block& block : blocks) any |= simpler(block);
+    return any;
+  };
+}
+
 }  // namespace
 
 std::vector<BlockStep> steps_of(const Blocks& blocks) {
-  using Way = BlockStep::Way;
   std::vector<BlockStep> steps;
   for (int axis = 0; axis < axes_of(blocks); ++axis) {
     const std::size_t count = extent(blocks, axis);
     for (std::size_t size = count / 2; size > 0; size /= 2) {
-      for (std::size_t first = 0; first < count; first += size) steps.push_back({Way::drop, axis, 0, first, size});
+      for (std::size_t first = 0; first < count; first += size) {
+        steps.push_back([=](Blocks& to) {
+          for (Block& block : to) {
+            block.matrix = without(block.matrix, block.row_axis == axis, block.col_axis == axis, first, size);
+          }
+          return true;
+        });
+      }
     }
   }
-  steps.push_back({Way::zero_all});
-  for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({Way::round_all, -1, 0, 0, bits});
-  for (std::size_t block = 0; block < blocks.size(); ++block) steps.push_back({Way::zero_block, -1, block, 0, 0});
+  steps.push_back(all_of(zero));
+  for (const int bits : {1, 2, 4, 8, 16, 32}) {
+    steps.push_back(
+        all_of([=](Block& block) { return change(block, [=](double x) { return round_to_bits(x, bits); }); }));
+  }
+  for (std::size_t block = 0; block < blocks.size(); ++block) {
+    steps.push_back([=](Blocks& to) { return zero(to[block]); });
+  }
   for (std::size_t block = 0; block < blocks.size(); ++block) {
     const std::vector<double>& entries = blocks[block].matrix.entries;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      const std::size_t count = simpler_numbers(entries[i]).size();
-      for (std::size_t k = 0; k < count; ++k) steps.push_back({Way::simplify, -1, block, i, k});
+      for (const double simpler : simpler_numbers(entries[i])) {
+        steps.push_back([=](Blocks& to) {
+          to[block].matrix.entries[i] = simpler;
+          return true;
+        });
+      }
     }
   }
   return steps;
-}
-
-std::optional<Blocks> take_step(const Blocks& blocks, const BlockStep& step) {
-  const auto zero = [](double) { return 0.0; };
-  Blocks result = blocks;
-  bool simpler = false;
-  switch (step.way) {
-    case BlockStep::Way::drop:
-      if (extent(blocks, step.axis) <= step.size) return std::nullopt;
-      for (Block& block : result) {
-        block.matrix =
-            without(block.matrix, block.row_axis == step.axis, block.col_axis == step.axis, step.first, step.size);
-      }
-      simpler = true;
-      break;
-    case BlockStep::Way::zero_all:
-      for (Block& block : result) simpler |= change(block, zero);
-      break;
-    case BlockStep::Way::round_all:
-      for (Block& block : result) {
-        simpler |= change(block, [&](double x) { return round_to_bits(x, static_cast<int>(step.size)); });
-      }
-      break;
-    case BlockStep::Way::zero_block:
-      simpler = change(result[step.block], zero);
-      break;
-    case BlockStep::Way::simplify: {
-      double& entry = result[step.block].matrix.entries[step.first];
-      entry = simpler_numbers(entry)[step.size];
-      simpler = true;
-    }
-  }
-  if (!simpler) return std::nullopt;
-  return result;
 }
 
 }  // namespace softcheck::proptests

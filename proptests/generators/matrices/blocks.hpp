@@ -1,8 +1,14 @@
 #pragma once
 
+#include <rapidcheck.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/matrices/matrix.hpp"
 
 namespace softcheck::proptests {
@@ -16,19 +22,21 @@ struct Block {
 };
 using Blocks = std::vector<Block>;
 
-/// One step to simpler blocks. Each lowers (number of entries, complexity of the entries) lexicographically.
-struct BlockStep {
-  enum class Way { drop, zero_all, round_all, zero_block, simplify } way;
-  int axis = -1;          // drop
-  std::size_t block = 0;  // zero_block, simplify
-  std::size_t first = 0;  // drop: index along the axis; simplify: entry
-  std::size_t size = 0;   // drop: how many; round_all: bits; simplify: index of the simpler number
-};
+/// One step to simpler blocks; false if it makes nothing simpler. Each lowers (number of entries, complexity of the
+/// entries) lexicographically.
+using BlockStep = std::function<bool(Blocks&)>;
 
 /// All steps, largest reductions first; every axis keeps at least one index.
 std::vector<BlockStep> steps_of(const Blocks& blocks);
 
-/// Nothing if the step makes nothing simpler.
-std::optional<Blocks> take_step(const Blocks& blocks, const BlockStep& step);
+/// The simpler cases of a case with these blocks: make(simpler blocks, case).
+template <class Case, class Make>
+rc::Seq<Case> shrink_blocks(const Case& of, const Blocks& blocks, Make make) {
+  const auto steps = std::make_shared<const std::vector<BlockStep>>(steps_of(blocks));
+  return lazy_shrinks(of, steps->size(), [=](const Case& from, std::size_t k) {
+    Blocks simpler = blocks;
+    return (*steps)[k](simpler) ? std::optional<Case>(make(simpler, from)) : std::nullopt;
+  });
+}
 
 }  // namespace softcheck::proptests

@@ -1,15 +1,13 @@
 #include "proptests/generators/matrices/matrix.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <memory>
 #include <ostream>
 #include <stdexcept>
 
 #include "numerics/enclosures/certificate.hpp"
-#include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/matrices/blocks.hpp"
 #include "proptests/generators/matrices/eigen_matrix.hpp"
-#include "proptests/generators/matrices/matrix_text.hpp"
 #include "proptests/generators/text/case_text.hpp"
 #include "theory/proposition_3_1.hpp"
 
@@ -42,22 +40,14 @@ theory::QueryAndItems query_and_items(const ProjectionCase& projection) {
 }
 
 rc::Seq<MatrixCase> shrink_matrix_case(const MatrixCase& matrix_case) {
-  const Blocks blocks{{matrix_case.matrix, 0, 1}};
-  const auto steps = std::make_shared<const std::vector<BlockStep>>(steps_of(blocks));
-  return lazy_shrinks(matrix_case, steps->size(), [steps, blocks](const MatrixCase& from, std::size_t k) {
-    std::optional<MatrixCase> result;
-    if (const auto simpler = take_step(blocks, (*steps)[k])) result = MatrixCase{simpler->front().matrix, from.family};
-    return result;
+  return shrink_blocks(matrix_case, {{matrix_case.matrix, 0, 1}}, [](const Blocks& blocks, const MatrixCase& from) {
+    return MatrixCase{blocks.front().matrix, from.family};
   });
 }
 
 rc::Seq<ProjectionCase> shrink_projection_case(const ProjectionCase& projection) {
-  const Blocks blocks = blocks_of(projection);
-  const auto steps = std::make_shared<const std::vector<BlockStep>>(steps_of(blocks));
-  return lazy_shrinks(projection, steps->size(), [steps, blocks](const ProjectionCase& from, std::size_t k) {
-    std::optional<ProjectionCase> result;
-    if (const auto simpler = take_step(blocks, (*steps)[k])) result = projection_of(*simpler, from.family);
-    return result;
+  return shrink_blocks(projection, blocks_of(projection), [](const Blocks& blocks, const ProjectionCase& from) {
+    return projection_of(blocks, from.family);
   });
 }
 
@@ -117,5 +107,54 @@ std::size_t size_of(const ProjectionCase& projection) {
 
 void showValue(const MatrixCase& matrix_case, std::ostream& stream) { stream << to_text(matrix_case); }
 void showValue(const ProjectionCase& projection, std::ostream& stream) { stream << to_text(projection); }
+
+Matrix parse_shape(std::string_view word) {
+  const std::size_t cross = word.find('x');
+  if (cross == std::string_view::npos) {
+    throw std::invalid_argument("matrix case: need a shape such as 2x3, got \"" + std::string(word) + "\"");
+  }
+  Matrix matrix;
+  matrix.rows = parse_count(word.substr(0, cross), 1, 1 << 16);
+  matrix.cols = parse_count(word.substr(cross + 1), 1, 1 << 16);
+  return matrix;
+}
+
+double parse_entry(std::string_view word) {
+  const double value = parse_number(word);
+  if (!std::isfinite(value))
+    throw std::invalid_argument("matrix case: entries must be finite, got " + std::string(word));
+  return value;
+}
+
+void require_full(const Matrix& matrix) {
+  if (matrix.entries.size() != matrix.rows * matrix.cols) {
+    throw std::invalid_argument("matrix case: need " + std::to_string(matrix.rows * matrix.cols) + " entries, got " +
+                                std::to_string(matrix.entries.size()));
+  }
+}
+
+std::string shape_text(const Matrix& matrix) { return std::to_string(matrix.rows) + "x" + std::to_string(matrix.cols); }
+
+Matrix parse_block(std::string_view word, std::string_view key) {
+  std::string_view rest = value_of(word, key);
+  const std::size_t colon = rest.find(':');
+  Matrix matrix = parse_shape(rest.substr(0, colon));
+  while (colon != std::string_view::npos) {
+    rest.remove_prefix(std::min(rest.find_first_of(":,") + 1, rest.size()));
+    const std::size_t comma = rest.find(',');
+    matrix.entries.push_back(parse_entry(rest.substr(0, comma)));
+    if (comma == std::string_view::npos) break;
+  }
+  require_full(matrix);
+  return matrix;
+}
+
+std::string block_text(std::string_view key, const Matrix& matrix) {
+  std::string text = " " + std::string(key) + "=" + shape_text(matrix);
+  for (std::size_t i = 0; i < matrix.entries.size(); ++i) {
+    text += (i == 0 ? ":" : ",") + numerics::hex_float(matrix.entries[i]);
+  }
+  return text;
+}
 
 }  // namespace softcheck::proptests

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/matrices/matrix.hpp"
 
 namespace softcheck::proptests {
@@ -120,28 +121,16 @@ const char* to_string(MatrixFamily family) {
 
 rc::Gen<MatrixCase> matrix_cases(const MatrixOptions& options) {
   if (options.max_rows < 1 || options.max_cols < 1) throw std::invalid_argument("matrix_cases: need sizes >= 1");
-  struct Generator {
-    MatrixOptions options;
-    rc::Shrinkable<MatrixCase> operator()(const rc::Random& random, int size) const {
-      return rc::shrinkable::shrinkRecur(draw_case(random, size, options),
-                                         [](const MatrixCase& from) { return shrink_matrix_case(from); });
-    }
-  };
-  return Generator{options};
+  return shrinking_cases([=](const rc::Random& random, int size) { return draw_case(random, size, options); },
+                         [=](const MatrixCase& from) { return shrink_matrix_case(from); });
 }
 
 rc::Gen<ProjectionCase> projection_cases(const ProjectionOptions& options) {
   if (options.max_dimension < 1 || options.max_width < 1 || options.max_items < 1) {
     throw std::invalid_argument("projection_cases: need sizes >= 1");
   }
-  struct Generator {
-    ProjectionOptions options;
-    rc::Shrinkable<ProjectionCase> operator()(const rc::Random& random, int size) const {
-      return rc::shrinkable::shrinkRecur(draw_projection(random, size, options),
-                                         [](const ProjectionCase& from) { return shrink_projection_case(from); });
-    }
-  };
-  return Generator{options};
+  return shrinking_cases([=](const rc::Random& random, int size) { return draw_projection(random, size, options); },
+                         [=](const ProjectionCase& from) { return shrink_projection_case(from); });
 }
 
 }  // namespace softcheck::proptests

@@ -11,6 +11,7 @@
 
 #include "numerics/enclosures/certificate.hpp"
 #include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/text/case_text.hpp"
 #include "theory/small_transformer.hpp"
 
@@ -131,15 +132,8 @@ bool admits(const NetworkOptions& options, const SmallNetworkCase& network) {
 
 rc::Gen<SmallNetworkCase> network_cases(const NetworkOptions& options) {
   require_possible(options);
-  struct Generator {
-    NetworkOptions options;
-    rc::Shrinkable<SmallNetworkCase> operator()(const rc::Random& random, int size) const {
-      return rc::shrinkable::shrinkRecur(
-          draw_network(random, size, options),
-          [options = options](const SmallNetworkCase& network) { return shrink_network_case(network, options); });
-    }
-  };
-  return Generator{options};
+  return shrinking_cases([=](const rc::Random& random, int size) { return draw_network(random, size, options); },
+                         [=](const SmallNetworkCase& from) { return shrink_network_case(from, options); });
 }
 
 rc::Seq<SmallNetworkCase> shrink_network_case(const SmallNetworkCase& network, const NetworkOptions& options) {

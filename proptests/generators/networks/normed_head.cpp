@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <memory>
 #include <ostream>
 #include <stdexcept>
 #include <vector>
@@ -12,7 +11,7 @@
 #include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/matrices/blocks.hpp"
 #include "proptests/generators/matrices/eigen_matrix.hpp"
-#include "proptests/generators/matrices/matrix_text.hpp"
+#include "proptests/generators/matrices/matrix.hpp"
 #include "proptests/generators/text/case_text.hpp"
 #include "theory/theorem_2_2.hpp"
 
@@ -82,32 +81,16 @@ rc::Gen<NormedHeadCase> normed_head_cases(const NormedHeadOptions& options) {
   if (options.max_width < 1 || options.max_dimension < 1 || options.max_items < 1) {
     throw std::invalid_argument("normed_head_cases: need sizes >= 1");
   }
-  struct Generator {
-    NormedHeadOptions options;
-    rc::Shrinkable<NormedHeadCase> operator()(const rc::Random& random, int size) const {
-      return rc::shrinkable::shrinkRecur(draw_head(random, size, options),
-                                         [](const NormedHeadCase& from) { return shrink_normed_head_case(from); });
-    }
-  };
-  return Generator{options};
+  return shrinking_cases([=](const rc::Random& random, int size) { return draw_head(random, size, options); },
+                         [=](const NormedHeadCase& from) { return shrink_normed_head_case(from); });
 }
 
 rc::Seq<NormedHeadCase> shrink_normed_head_case(const NormedHeadCase& head) {
-  const Blocks blocks = blocks_of_head(head);
-  const auto steps = std::make_shared<const std::vector<BlockStep>>(steps_of(blocks));
-  constexpr std::size_t own_steps = 2;
-  return lazy_shrinks(head, own_steps + steps->size(), [steps, blocks](const NormedHeadCase& from, std::size_t k) {
-    std::optional<NormedHeadCase> result;
-    if (k < own_steps) {
-      NormedHeadCase simpler = from;
-      if (k == 0) simpler.layer_norm = false;
-      if (k == 1) simpler.norm_epsilon = 1;
-      if (!(simpler == from)) result = std::move(simpler);
-    } else if (const auto simpler = take_step(blocks, (*steps)[k - own_steps])) {
-      result = head_of(*simpler, from);
-    }
-    return result;
-  });
+  std::vector<NormedHeadCase> own(2, head);
+  own[0].layer_norm = false;
+  own[1].norm_epsilon = 1;
+  std::erase(own, head);
+  return rc::seq::concat(rc::seq::fromContainer(std::move(own)), shrink_blocks(head, blocks_of_head(head), head_of));
 }
 
 std::string to_text(const NormedHeadCase& head) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -14,33 +15,11 @@
 namespace softcheck::proptests {
 namespace {
 
-/// One step to a simpler matrix. Each lowers (rows, layouts and mask, columns, complexity of the numbers)
-/// lexicographically, so every chain of shrinks is finite.
-enum class MatrixWay {
-  unit_theta,
-  fewer_rows,      // to `size` rows in all
-  drop_rows,       // `size` rows of the cycle from `first` on
-  drop_special,    // index `first`
-  earlier,         // moves special `first` to row `size`
-  quiet_nans,      // positive, without a payload
-  plain_in,        // compact
-  plain_out,       //
-  plain_mask,      //
-  no_mask,         // -inf logits instead
-  all_by_mask,     // from mixed to tensor
-  drop_columns,    // `size` columns from `first` on
-  round_all,       // to `size` bits
-  auxiliary,       // to `size`
-  shift_rows,      // every row's maximum to 0
-  simplify,        // number `first` to its simpler number `size`
-  simplify_theta,  // to its simpler number `size`
-  pairs            // every row to pair `first` of pairs_for(), with number `size` of auxiliaries_of_pairs()
-};
-
+/// One step to a simpler matrix; false if it is none. Each lowers (rows, layouts and mask, columns, complexity of the
+/// numbers) lexicographically, so every chain of shrinks is finite.
 struct MatrixStep {
-  MatrixWay way;
-  std::size_t first = 0;
-  std::size_t size = 0;
+  std::function<bool(RowMatrixCase&)> take;
+  bool drops_columns = false;
 };
 
 // Above this, drop columns before simplifying single numbers.
@@ -50,76 +29,6 @@ constexpr std::size_t few_numbers = 64;
 // of logits alone drop columns first, which also shows the lengths that the kernel refuses.
 constexpr std::uint64_t many_logits = 8;
 constexpr std::size_t early_pairs = 3;
-
-void add_halves(std::vector<MatrixStep>& steps, MatrixWay way, std::size_t count) {
-  for (std::size_t size = (count + 1) / 2; size > 0 && count > 1; size /= 2) {
-    for (std::size_t first = 0; first < count; first += size) steps.push_back({way, first, size});
-  }
-}
-
-/// Drops columns by halves; with listed lengths, to each shorter one from the front, the back or the middle, because
-/// other steps would almost never reach a listed length, and steps of long rows are expensive.
-void add_columns(std::vector<MatrixStep>& steps, std::uint64_t columns, const LengthRange& domain) {
-  if (domain.listed.empty()) return add_halves(steps, MatrixWay::drop_columns, columns);
-  for (const std::uint64_t length : domain.listed) {
-    if (length >= columns) return;
-    for (const std::uint64_t first : {std::uint64_t{0}, length, length / 2}) {
-      steps.push_back({MatrixWay::drop_columns, first, columns - length});
-    }
-  }
-}
-
-// Single numbers, if there are few.
-void add_numbers(std::vector<MatrixStep>& steps, const RowMatrixCase& matrix) {
-  if (matrix.rows.cycle().size() * matrix.columns > few_numbers) return;
-  for (std::size_t r = 0; r < matrix.rows.cycle().size(); ++r) {
-    const std::vector<double> logits = matrix.rows[r].expand();
-    for (std::size_t i = 0; i < logits.size(); ++i) {
-      const std::size_t count = simpler_numbers(logits[i]).size();
-      for (std::size_t k = 0; k < count; ++k) steps.push_back({MatrixWay::simplify, r * logits.size() + i, k});
-    }
-  }
-}
-
-std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& domain) {
-  std::vector<MatrixStep> steps{{MatrixWay::unit_theta}};
-  const std::size_t rows = matrix.rows.size();
-  if (matrix.rows.repeats()) {
-    steps.push_back({MatrixWay::fewer_rows, 0, matrix.rows.cycle().size()});
-    // Halves, quarters, ... single rows: finds the smallest failing number by bisection.
-    for (std::size_t less = rows / 2; less > 0; less /= 2) steps.push_back({MatrixWay::fewer_rows, 0, rows - less});
-  }
-  add_halves(steps, MatrixWay::drop_rows, matrix.rows.cycle().size());
-  for (std::size_t k = 0; k < matrix.specials.size(); ++k) steps.push_back({MatrixWay::drop_special, k});
-  for (std::size_t k = 0; k < matrix.specials.size(); ++k) {
-    for (std::uint64_t less = matrix.specials[k].row; less > 0; less /= 2) {
-      steps.push_back({MatrixWay::earlier, k, matrix.specials[k].row - less});
-    }
-  }
-  if (!matrix.specials.empty()) steps.push_back({MatrixWay::quiet_nans});
-  for (const MatrixWay way :
-       {MatrixWay::plain_in, MatrixWay::plain_out, MatrixWay::plain_mask, MatrixWay::no_mask, MatrixWay::all_by_mask}) {
-    steps.push_back({way});
-  }
-  const std::size_t pairs = matrix.rows.cycle().empty() ? 0 : pairs_for(matrix.rows[0], matrix.format).size();
-  const bool is_long = matrix.auxiliary != 0 && matrix.columns > many_logits;
-  for (std::size_t i = 0; is_long && i < std::min(early_pairs, pairs); ++i) {
-    steps.push_back({MatrixWay::pairs, i, 0});
-  }
-  add_columns(steps, matrix.columns, domain.length("n"));
-  for (const std::uint64_t less : simpler_auxiliaries(matrix.auxiliary))
-    steps.push_back({MatrixWay::auxiliary, 0, less});
-  steps.push_back({MatrixWay::shift_rows});
-  for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({MatrixWay::round_all, 0, bits});
-  const std::size_t thetas = simpler_numbers(matrix.theta).size();
-  for (std::size_t k = 0; k < thetas; ++k) steps.push_back({MatrixWay::simplify_theta, 0, k});
-  add_numbers(steps, matrix);
-  if (matrix.columns <= 2) return steps;
-  for (std::size_t k = 0; k < auxiliaries_of_pairs(matrix.auxiliary).size(); ++k) {
-    for (std::size_t i = 0; i < pairs; ++i) steps.push_back({MatrixWay::pairs, i, k});
-  }
-  return steps;
-}
 
 template <class Change>
 bool change_rows(RowMatrixCase& matrix, Change change) {
@@ -210,10 +119,9 @@ bool quiet_nans(RowMatrixCase& matrix) {
   return changes;
 }
 
-bool simplify(RowMatrixCase& matrix, std::size_t place, std::size_t which) {
-  const std::size_t r = place / matrix.columns;
+bool simplify(RowMatrixCase& matrix, std::size_t r, std::size_t item, std::size_t which) {
   std::vector<double> logits = matrix.rows[r].expand();
-  double& value = logits[place % matrix.columns];
+  double& value = logits[item];
   const int before = complexity(value);
   value = numerics::round_to(matrix.format, simpler_numbers(value)[which]);
   if (!std::isfinite(value) || complexity(value) >= before) return false;
@@ -221,58 +129,108 @@ bool simplify(RowMatrixCase& matrix, std::size_t place, std::size_t which) {
   return true;
 }
 
-bool make_plain(MatrixLayout& layout) {
-  const bool changes = layout != MatrixLayout{};
-  layout = {};
-  return changes;
+// -inf logits instead.
+bool no_mask(RowMatrixCase& matrix) {
+  if (matrix.mask != MaskUse::none) matrix.visible = {};
+  return std::exchange(matrix.mask, MaskUse::none) != MaskUse::none;
 }
 
-bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
-  switch (step.way) {
-    case MatrixWay::unit_theta:
-      return std::exchange(matrix.theta, 1) != 1;
-    case MatrixWay::fewer_rows:
-      return fewer_rows(matrix, step.size);
-    case MatrixWay::drop_rows:
-      return drop_rows(matrix, step.first, step.size);
-    case MatrixWay::drop_special:
-      matrix.specials.erase(matrix.specials.begin() + static_cast<std::ptrdiff_t>(step.first));
-      return true;
-    case MatrixWay::earlier:
-      matrix.specials[step.first].row = step.size;
-      return true;
-    case MatrixWay::quiet_nans:
-      return quiet_nans(matrix);
-    case MatrixWay::plain_in:
-      return make_plain(matrix.in);
-    case MatrixWay::plain_out:
-      return make_plain(matrix.out);
-    case MatrixWay::plain_mask:
-      return make_plain(matrix.visible);
-    case MatrixWay::no_mask:
-      if (matrix.mask != MaskUse::none) matrix.visible = {};
-      return std::exchange(matrix.mask, MaskUse::none) != MaskUse::none;
-    case MatrixWay::all_by_mask:
-      return std::exchange(matrix.mask, MaskUse::tensor) == MaskUse::mixed;
-    case MatrixWay::drop_columns:
-      return drop_columns(matrix, step.first, step.size);
-    case MatrixWay::round_all:
-      return change_rows(matrix,
-                         [bits = static_cast<int>(step.size)](double x, double) { return round_to_bits(x, bits); });
-    case MatrixWay::auxiliary:
-      matrix.auxiliary = step.size;
-      return true;
-    case MatrixWay::shift_rows:
-      return change_rows(matrix, [](double x, double top) { return x - top; });
-    case MatrixWay::simplify:
-      return simplify(matrix, step.first, step.size);
-    case MatrixWay::simplify_theta:
-      matrix.theta = simpler_numbers(matrix.theta)[step.size];
-      return matrix.theta > 0;
-    case MatrixWay::pairs:
-      return take_pairs(matrix, step.first, step.size);
+// Drops [first, first + size) of `count` by halves, quarters, ...
+template <class Drop>
+void add_halves(std::vector<MatrixStep>& steps, std::size_t count, Drop drop, bool drops_columns = false) {
+  for (std::size_t size = (count + 1) / 2; size > 0 && count > 1; size /= 2) {
+    for (std::size_t first = 0; first < count; first += size) {
+      steps.push_back({[=](RowMatrixCase& to) { return drop(to, first, size); }, drops_columns});
+    }
   }
-  return false;
+}
+
+/// Drops columns by halves; with listed lengths, to each shorter one from the front, the back or the middle, because
+/// other steps would almost never reach a listed length, and steps of long rows are expensive.
+void add_columns(std::vector<MatrixStep>& steps, std::uint64_t columns, const LengthRange& domain) {
+  if (domain.listed.empty()) return add_halves(steps, columns, drop_columns, true);
+  for (const std::uint64_t length : domain.listed) {
+    if (length >= columns) return;
+    for (const std::uint64_t first : {std::uint64_t{0}, length, length / 2}) {
+      steps.push_back({[=](RowMatrixCase& to) { return drop_columns(to, first, columns - length); }, true});
+    }
+  }
+}
+
+// Single numbers, if there are few.
+void add_numbers(std::vector<MatrixStep>& steps, const RowMatrixCase& matrix) {
+  if (matrix.rows.cycle().size() * matrix.columns > few_numbers) return;
+  for (std::size_t r = 0; r < matrix.rows.cycle().size(); ++r) {
+    const std::vector<double> logits = matrix.rows[r].expand();
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      const std::size_t count = simpler_numbers(logits[i]).size();
+      for (std::size_t k = 0; k < count; ++k) {
+        steps.push_back({[=](RowMatrixCase& to) { return simplify(to, r, i, k); }});
+      }
+    }
+  }
+}
+
+std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& domain) {
+  std::vector<MatrixStep> steps{{[](RowMatrixCase& to) { return std::exchange(to.theta, 1) != 1; }}};
+  const std::size_t rows = matrix.rows.size();
+  if (matrix.rows.repeats()) {
+    const auto add = [&](std::size_t fewer) {
+      steps.push_back({[=](RowMatrixCase& to) { return fewer_rows(to, fewer); }});
+    };
+    add(matrix.rows.cycle().size());
+    // Halves, quarters, ... single rows: finds the smallest failing number by bisection.
+    for (std::size_t less = rows / 2; less > 0; less /= 2) add(rows - less);
+  }
+  add_halves(steps, matrix.rows.cycle().size(), drop_rows);
+  for (std::size_t k = 0; k < matrix.specials.size(); ++k) {
+    steps.push_back({[=](RowMatrixCase& to) {
+      to.specials.erase(to.specials.begin() + static_cast<std::ptrdiff_t>(k));
+      return true;
+    }});
+  }
+  for (std::size_t k = 0; k < matrix.specials.size(); ++k) {
+    for (std::uint64_t less = matrix.specials[k].row; less > 0; less /= 2) {
+      const std::uint64_t row = matrix.specials[k].row - less;
+      steps.push_back({[=](RowMatrixCase& to) {
+        to.specials[k].row = row;
+        return true;
+      }});
+    }
+  }
+  if (!matrix.specials.empty()) steps.push_back({quiet_nans});
+  for (MatrixLayout RowMatrixCase::*layout : {&RowMatrixCase::in, &RowMatrixCase::out, &RowMatrixCase::visible}) {
+    steps.push_back({[=](RowMatrixCase& to) { return std::exchange(to.*layout, {}) != MatrixLayout{}; }});
+  }
+  steps.push_back({no_mask});
+  steps.push_back({[](RowMatrixCase& to) { return std::exchange(to.mask, MaskUse::tensor) == MaskUse::mixed; }});
+  const std::size_t pairs = matrix.rows.cycle().empty() ? 0 : pairs_for(matrix.rows[0], matrix.format).size();
+  const bool is_long = matrix.auxiliary != 0 && matrix.columns > many_logits;
+  const auto add_pair = [&](std::size_t which, std::size_t auxiliary) {
+    steps.push_back({[=](RowMatrixCase& to) { return take_pairs(to, which, auxiliary); }, true});
+  };
+  for (std::size_t i = 0; is_long && i < std::min(early_pairs, pairs); ++i) add_pair(i, 0);
+  add_columns(steps, matrix.columns, domain.length("n"));
+  for (const std::uint64_t less : simpler_auxiliaries(matrix.auxiliary)) {
+    steps.push_back({[=](RowMatrixCase& to) {
+      to.auxiliary = less;
+      return true;
+    }});
+  }
+  steps.push_back({[](RowMatrixCase& to) { return change_rows(to, [](double x, double top) { return x - top; }); }});
+  for (const int bits : {1, 2, 4, 8, 16, 32}) {
+    steps.push_back(
+        {[=](RowMatrixCase& to) { return change_rows(to, [=](double x, double) { return round_to_bits(x, bits); }); }});
+  }
+  for (const double theta : simpler_numbers(matrix.theta)) {
+    steps.push_back({[=](RowMatrixCase& to) { return (to.theta = theta) > 0; }});
+  }
+  add_numbers(steps, matrix);
+  if (matrix.columns <= 2) return steps;
+  for (std::size_t k = 0; k < auxiliaries_of_pairs(matrix.auxiliary).size(); ++k) {
+    for (std::size_t i = 0; i < pairs; ++i) add_pair(i, k);
+  }
+  return steps;
 }
 
 }  // namespace
@@ -281,12 +239,11 @@ rc::Seq<RowMatrixCase> shrink_row_matrix(const RowMatrixCase& matrix, const RowM
   const auto steps = std::make_shared<const std::vector<MatrixStep>>(steps_of(matrix, options.rows.domain));
   return lazy_shrinks(matrix, steps->size(), [steps, options](const RowMatrixCase& from, std::size_t k) {
     std::optional<RowMatrixCase> result = from;
-    const bool taken = take_step((*steps)[k], *result);
+    const MatrixStep& step = (*steps)[k];
+    const bool taken = step.take(*result);
     if (taken && result->rows.size() < from.rows.size()) fit_rows(options.rows.domain, *result);
     if (taken && result->columns < from.columns) fit_columns(options.rows.domain, *result);
-    const MatrixWay way = (*steps)[k].way;
-    const bool is_shorter = way == MatrixWay::drop_columns || way == MatrixWay::pairs;
-    const bool simpler = taken && !(is_shorter && result->columns >= from.columns);
+    const bool simpler = taken && !(step.drops_columns && result->columns >= from.columns);
     if (!simpler || !admits(options, *result)) result.reset();
     return result;
   });

@@ -128,16 +128,11 @@ std::optional<MergeTreeCase> structural_step(const MergeTreeCase& from, std::siz
 
 rc::Gen<MergeTreeCase> merge_tree_cases(const MergeTreeOptions& options) {
   if (options.max_chunks < 1) throw std::invalid_argument("merge_tree_cases: need max_chunks >= 1, got 0");
-  struct Generator {
-    MergeTreeOptions options;
-    rc::Gen<RowCase> rows;
-    rc::Shrinkable<MergeTreeCase> operator()(const rc::Random& random, int size) const {
-      return rc::shrinkable::shrinkRecur(
-          draw_case(random, size, rows, options.max_chunks),
-          [options = options](const MergeTreeCase& merge_case) { return shrink_merge_tree_case(merge_case, options); });
-    }
-  };
-  return Generator{options, row_cases(options.row)};
+  return shrinking_cases(
+      [=, rows = row_cases(options.row)](const rc::Random& random, int size) {
+        return draw_case(random, size, rows, options.max_chunks);
+      },
+      [=](const MergeTreeCase& from) { return shrink_merge_tree_case(from, options); });
 }
 
 rc::Seq<MergeTreeCase> shrink_merge_tree_case(const MergeTreeCase& merge_case, const MergeTreeOptions& options) {

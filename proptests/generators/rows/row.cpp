@@ -1,6 +1,7 @@
 #include "proptests/generators/rows/row.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ostream>
 #include <stdexcept>
@@ -73,58 +74,26 @@ double RunLengthRow::minimum() const {
 
 double RunLengthRow::spread() const { return visible() == 0 ? 0 : maximum() - minimum(); }
 
-const char* to_string(RowFamily family) {
-  switch (family) {
-    case RowFamily::ramp_up:
-      return "ramp_up";
-    case RowFamily::ramp_down:
-      return "ramp_down";
-    case RowFamily::one_hot:
-      return "one_hot";
-    case RowFamily::plateau:
-      return "plateau";
-    case RowFamily::ties:
-      return "ties";
-    case RowFamily::late_peak:
-      return "late_peak";
-    case RowFamily::wide:
-      return "wide";
-    case RowFamily::near_equal:
-      return "near_equal";
-    case RowFamily::shifted:
-      return "shifted";
-    case RowFamily::subnormal:
-      return "subnormal";
-    case RowFamily::masked:
-      return "masked";
-    case RowFamily::normal:
-      return "normal";
-    case RowFamily::sharp:
-      return "sharp";
-    case RowFamily::dispersing:
-      return "dispersing";
-    case RowFamily::resolution:
-      return "resolution";
-    case RowFamily::far_mass:
-      return "far_mass";
-    case RowFamily::rising:
-      return "rising";
-    case RowFamily::full_sum:
-      return "full_sum";
-    case RowFamily::two_levels:
-      return "two_levels";
-  }
-  return "?";
-}
+namespace {
+
+// In the order of RowFamily.
+constexpr std::array family_names{"ramp_up",   "ramp_down", "one_hot",    "plateau",    "ties",
+                                  "late_peak", "wide",      "near_equal", "shifted",    "subnormal",
+                                  "masked",    "normal",    "sharp",      "dispersing", "resolution",
+                                  "far_mass",  "rising",    "full_sum",   "two_levels"};
+
+}  // namespace
+
+const char* to_string(RowFamily family) { return family_names.at(static_cast<std::size_t>(family)); }
 
 std::span<const RowFamily> all_row_families() { return kernel_row_families().first(14); }
 
 std::span<const RowFamily> kernel_row_families() {
-  static constexpr RowFamily families[] = {
-      RowFamily::ramp_up,   RowFamily::ramp_down, RowFamily::one_hot,    RowFamily::plateau,    RowFamily::ties,
-      RowFamily::late_peak, RowFamily::wide,      RowFamily::near_equal, RowFamily::shifted,    RowFamily::subnormal,
-      RowFamily::masked,    RowFamily::normal,    RowFamily::sharp,      RowFamily::dispersing, RowFamily::resolution,
-      RowFamily::far_mass,  RowFamily::rising,    RowFamily::full_sum,   RowFamily::two_levels};
+  static const auto families = [] {
+    std::array<RowFamily, family_names.size()> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<RowFamily>(i);
+    return all;
+  }();
   return families;
 }
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "numerics/formats/special_values.hpp"
+#include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 #include "proptests/generators/text/case_text.hpp"
 
@@ -248,15 +249,8 @@ rc::Gen<RowCase> row_cases(const RowOptions& options) {
   if (options.families.empty()) complete.families.assign(all_row_families().begin(), all_row_families().end());
   if (!options.masks && !options.fully_masked) std::erase(complete.families, RowFamily::masked);
   if (complete.families.empty()) throw std::invalid_argument("row_cases: the masked family needs masks");
-  struct Generator {
-    RowOptions options;
-    rc::Shrinkable<RowCase> operator()(const rc::Random& random, int size) const {
-      return rc::shrinkable::shrinkRecur(
-          draw_case(random, size, options),
-          [options = options](const RowCase& row_case) { return shrink_row_case(row_case, options); });
-    }
-  };
-  return Generator{std::move(complete)};
+  return shrinking_cases([=](const rc::Random& random, int size) { return draw_case(random, size, complete); },
+                         [=](const RowCase& from) { return shrink_row_case(from, complete); });
 }
 
 }  // namespace softcheck::proptests

@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/rows/row.hpp"
@@ -15,68 +18,16 @@ namespace {
 
 using Runs = std::vector<Run>;
 
-/// One step to a simpler case. Each lowers (number of logits, number of runs, complexity of the numbers)
-/// lexicographically, so every chain of shrinks is finite.
-enum class RowWay {
-  unit_theta,
-  drop,                // `size` runs from `first` on
-  counts_to_one,       // of all runs
-  halve_counts,        // of all runs
-  shift,               // the maximum to 0
-  round_all,           // to `size` bits
-  count_to_one,        // of run `first`
-  subtract_count,      // `size` from run `first`
-  take_next,           // run `first` takes the next run's value
-  take_previous,       // the next run takes run `first`'s value
-  simplify,            // run `first` takes its simpler number `size`
-  simplify_theta,      // to its simpler number `size`
-  simplify_auxiliary,  // to `size`
-  pair                 // pair `first` of pairs_for(), with number `size` of auxiliaries_of_pairs()
+// What a step changes of a case.
+struct RowParts {
+  Runs runs;
+  double theta;
+  std::uint64_t auxiliary;
 };
 
-struct RowStep {
-  RowWay way;
-  std::size_t first = 0;
-  std::size_t size = 0;
-};
-
-std::vector<RowStep> steps_of(const RowCase& row_case) {
-  const Runs& runs = row_case.row.runs();
-  std::vector<RowStep> steps{{RowWay::unit_theta}};
-  // Halves, quarters, ... single runs: finds a few failing runs among n in about log n evaluations.
-  for (std::size_t size = (runs.size() + 1) / 2; size > 0; size /= 2) {
-    for (std::size_t first = 0; first < runs.size(); first += size) steps.push_back({RowWay::drop, first, size});
-  }
-  steps.push_back({RowWay::counts_to_one});
-  steps.push_back({RowWay::halve_counts});
-  steps.push_back({RowWay::shift});
-  for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({RowWay::round_all, 0, bits});
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].count == 1) continue;
-    steps.push_back({RowWay::count_to_one, i});
-    // Halves, quarters, ... single items: finds the smallest failing count by bisection.
-    for (std::uint64_t less = runs[i].count / 2; less > 0; less /= 2)
-      steps.push_back({RowWay::subtract_count, i, less});
-  }
-  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
-    steps.push_back({RowWay::take_next, i});
-    steps.push_back({RowWay::take_previous, i});
-  }
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::size_t count = simpler_numbers(runs[i].value).size();
-    for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify, i, k});
-  }
-  for (const std::uint64_t less : simpler_auxiliaries(row_case.auxiliary))
-    steps.push_back({RowWay::simplify_auxiliary, 0, less});
-  const std::size_t count = simpler_numbers(row_case.theta).size();
-  for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify_theta, 0, k});
-  if (row_case.row.size() <= 2) return steps;
-  const std::size_t pairs = pairs_for(row_case.row, row_case.format).size();
-  for (std::size_t k = 0; k < auxiliaries_of_pairs(row_case.auxiliary).size(); ++k) {
-    for (std::size_t i = 0; i < pairs; ++i) steps.push_back({RowWay::pair, i, k});
-  }
-  return steps;
-}
+/// One step to a simpler case; false if it is none. Each lowers (number of logits, number of runs, complexity of the
+/// numbers) lexicographically, so every chain of shrinks is finite.
+using RowStep = std::function<bool(RowParts&)>;
 
 long complexity_of(const Runs& runs) {
   return std::accumulate(runs.begin(), runs.end(), 0L,
@@ -95,58 +46,80 @@ bool change_values(Runs& runs, numerics::Format format, Change change) {
   return complexity_of(runs) < before;
 }
 
-bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& theta, std::uint64_t& auxiliary) {
-  const auto at = [&](std::size_t i) { return runs.begin() + static_cast<std::ptrdiff_t>(i); };
-  switch (step.way) {
-    case RowWay::unit_theta:
-      theta = 1;
-      return from.theta != 1;
-    case RowWay::drop:
-      runs.erase(at(step.first), at(std::min(step.first + step.size, runs.size())));
-      return true;
-    case RowWay::counts_to_one:
-      for (Run& run : runs) run.count = 1;
-      return from.row.size() > runs.size();
-    case RowWay::halve_counts:
-      for (Run& run : runs) run.count = (run.count + 1) / 2;
-      return from.row.size() > runs.size();
-    case RowWay::shift:
-      return change_values(runs, from.format, [top = from.row.maximum()](double x) { return x - top; });
-    case RowWay::round_all:
-      return change_values(runs, from.format,
-                           [bits = static_cast<int>(step.size)](double x) { return round_to_bits(x, bits); });
-    case RowWay::count_to_one:
-      runs[step.first].count = 1;
-      return true;
-    case RowWay::subtract_count:
-      runs[step.first].count -= step.size;
-      return true;
-    case RowWay::take_next:
-      runs[step.first].value = runs[step.first + 1].value;
-      return true;
-    case RowWay::take_previous:
-      runs[step.first + 1].value = runs[step.first].value;
-      return true;
-    case RowWay::simplify: {
-      double& value = runs[step.first].value;
-      const int before = complexity(value);
-      value = numerics::round_to(from.format, simpler_numbers(value)[step.size]);
-      return std::isfinite(value) && complexity(value) < before;
-    }
-    case RowWay::simplify_theta:
-      theta = simpler_numbers(from.theta)[step.size];
-      return theta > 0;
-    case RowWay::simplify_auxiliary:
-      auxiliary = step.size;
-      return true;
-    case RowWay::pair: {
-      const std::array<double, 2> pair = pairs_for(from.row, from.format)[step.first];
-      runs = {{pair[0], 1}, {pair[1], 1}};
-      auxiliary = auxiliaries_of_pairs(from.auxiliary)[step.size];
-      return true;
+// A step that is always one.
+template <class Change>
+RowStep always(Change change) {
+  return [=](RowParts& to) {
+    change(to);
+    return true;
+  };
+}
+
+bool simplify(double& value, numerics::Format format, std::size_t which) {
+  const int before = complexity(value);
+  value = numerics::round_to(format, simpler_numbers(value)[which]);
+  return std::isfinite(value) && complexity(value) < before;
+}
+
+std::vector<RowStep> steps_of(const RowCase& row_case) {
+  const Runs& runs = row_case.row.runs();
+  const numerics::Format format = row_case.format;
+  const bool has_counts = row_case.row.size() > runs.size();
+  std::vector<RowStep> steps{[](RowParts& to) { return std::exchange(to.theta, 1) != 1; }};
+  // Halves, quarters, ... single runs: finds a few failing runs among n in about log n evaluations.
+  for (std::size_t size = (runs.size() + 1) / 2; size > 0; size /= 2) {
+    for (std::size_t first = 0; first < runs.size(); first += size) {
+      steps.push_back(always([=](RowParts& to) {
+        const auto begin = to.runs.begin() + static_cast<std::ptrdiff_t>(first);
+        to.runs.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(size, to.runs.size() - first)));
+      }));
     }
   }
-  return false;
+  // One item a run, then half of each.
+  for (const std::uint64_t most : {std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()}) {
+    steps.push_back([=](RowParts& to) {
+      for (Run& run : to.runs) run.count = std::min(most, (run.count + 1) / 2);
+      return has_counts;
+    });
+  }
+  steps.push_back([=, top = row_case.row.maximum()](RowParts& to) {
+    return change_values(to.runs, format, [=](double x) { return x - top; });
+  });
+  for (const int bits : {1, 2, 4, 8, 16, 32}) {
+    steps.push_back(
+        [=](RowParts& to) { return change_values(to.runs, format, [=](double x) { return round_to_bits(x, bits); }); });
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].count == 1) continue;
+    steps.push_back(always([=](RowParts& to) { to.runs[i].count = 1; }));
+    // Halves, quarters, ... single items: finds the smallest failing count by bisection.
+    for (std::uint64_t less = runs[i].count / 2; less > 0; less /= 2) {
+      steps.push_back(always([=](RowParts& to) { to.runs[i].count -= less; }));
+    }
+  }
+  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
+    steps.push_back(always([=](RowParts& to) { to.runs[i].value = to.runs[i + 1].value; }));
+    steps.push_back(always([=](RowParts& to) { to.runs[i + 1].value = to.runs[i].value; }));
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::size_t count = simpler_numbers(runs[i].value).size();
+    for (std::size_t k = 0; k < count; ++k) {
+      steps.push_back([=](RowParts& to) { return simplify(to.runs[i].value, format, k); });
+    }
+  }
+  for (const std::uint64_t less : simpler_auxiliaries(row_case.auxiliary)) {
+    steps.push_back(always([=](RowParts& to) { to.auxiliary = less; }));
+  }
+  for (const double theta : simpler_numbers(row_case.theta)) {
+    steps.push_back([=](RowParts& to) { return (to.theta = theta) > 0; });
+  }
+  if (row_case.row.size() <= 2) return steps;
+  for (const std::uint64_t auxiliary : auxiliaries_of_pairs(row_case.auxiliary)) {
+    for (const std::array<double, 2>& pair : pairs_for(row_case.row, format)) {
+      steps.push_back(always([=](RowParts& to) { to = {{{pair[0], 1}, {pair[1], 1}}, to.theta, auxiliary}; }));
+    }
+  }
+  return steps;
 }
 
 }  // namespace
@@ -186,11 +159,9 @@ rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& opti
   const auto steps = std::make_shared<const std::vector<RowStep>>(steps_of(row_case));
   return lazy_shrinks(row_case, steps->size(), [steps, options](const RowCase& from, std::size_t k) {
     std::optional<RowCase> result;
-    Runs runs = from.row.runs();
-    double theta = from.theta;
-    std::uint64_t auxiliary = from.auxiliary;
-    if (take_step((*steps)[k], from, runs, theta, auxiliary)) {
-      result = RowCase{RunLengthRow(std::move(runs)), theta, from.format, from.family, auxiliary};
+    RowParts parts{from.row.runs(), from.theta, from.auxiliary};
+    if ((*steps)[k](parts)) {
+      result = RowCase{RunLengthRow(std::move(parts.runs)), parts.theta, from.format, from.family, parts.auxiliary};
       // In a domain of few lengths hardly any step reaches one: round down to one.
       if (!options.domain.everything() && result->row.size() < from.row.size()) {
         result = conformed(options, *result);

@@ -52,7 +52,8 @@ completes() { # EXPECTED WORD...: the last word is the one to be completed
 completes 'test kernel check model verify campaign run report version' ''
 completes 'verify version' ve
 completes '--require --resume --replay' kernel libmine.so:f --re
-completes 'f64 f32 f16 bf16 e4m3 e5m2' kernel libmine.so:f --dtype ''
+dtypes=$(sed -n 's/^ *describe("\([a-z0-9]*\)".*/\1/p' numerics/formats/format.cpp | paste -sd ' ')
+completes "$dtypes" kernel libmine.so:f --dtype ''
 completes 'top_p_softmax' check --op top_
 completes 'train train-language' run tr
 completes '--decay --decay-biases' run train --dec

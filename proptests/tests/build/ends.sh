@@ -42,7 +42,7 @@ ends "loss's gradient" "$kernels:softcheck_cross_entropy_backward" --op cross_en
   --contract 'sum=blocks:32 subnormal=kept' --domain "$rows"
 ends "mean loss" "$kernels:softcheck_cross_entropy_mean" --op cross_entropy_mean --contract 'sum=blocks:32 subnormal=kept' \
   --domain "$rows"
-ends entmax "$2/libsoftcheck_zoo.so:correct_entmax15" --op entmax15 --contract 'sum=sequential' --domain "$rows"
+ends projection "$2/libsoftcheck_zoo.so:correct_sparsemax" --op sparsemax --contract 'sum=sequential' --domain "$rows"
 ends "top-k" "$kernels:softcheck_topk_softmax" --op topk_softmax --contract 'sum=blocks:32 ties=lowest subnormal=kept' \
   --domain "$rows"
 ends merges "$kernels:softcheck_merge_states" --op merge_states --contract 'sum=blocks:32 masked=zero subnormal=kept' \

@@ -2,10 +2,12 @@
 // says is said by version 1; cases of theirs as text.
 #include "proptests/generators/attention/attention_attributes.hpp"
 
+#include "judge/call/attention_call.hpp"
 #include "judge/ops/attention/attention_thresholds.hpp"
 #include "judge/ops/attention/query_oracles.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/oracles/attention_oracle.hpp"
+#include "proptests/generators/attention/attention_known.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
@@ -13,7 +15,7 @@ namespace {
 
 using namespace numerics;
 
-std::vector<AttentionCase> attributed_cases(int count, const char* words = all_attributes) {
+std::vector<AttentionCase> attributed_cases(int count, const char* words = forward_attributes) {
   AttentionOptions options = small_attention(40, 4096, words);
   options.blind_queries = options.layouts = true;
   return drawn_attention(options, count, 3, 100);
@@ -52,15 +54,18 @@ struct ByDefinition {
         const std::size_t head = a.attributes.bias_for_each_head ? b * s.heads() + h : b;
         x += Enclosure(a.attributes.bias[(head * s.queries + i) * s.keys + column]);
       }
-      add(exp(x), &a.values[(key_head * s.keys + column) * s.value_dim]);
+      const std::size_t pair = ((b * s.heads() + h) * s.queries + i) * s.keys + column;
+      const double factor = a.attributes.kept.empty() ? 1 : a.attributes.kept[pair] * a.attributes.dropout_scale;
+      add(exp(x), &a.values[(key_head * s.keys + column) * s.value_dim], factor);
     }
     if (!a.attributes.sinks.empty()) add(exp(Enclosure(a.attributes.sinks[h])), nullptr);
   }
 
-  void add(const Enclosure& weight, const double* value) {
+  void add(const Enclosure& weight, const double* value, double factor = 1) {
     ++seen;
     sum += weight;
-    for (std::size_t c = 0; value != nullptr && c < out.size(); ++c) out[c] += weight * Enclosure(value[c]);
+    for (std::size_t c = 0; value != nullptr && c < out.size(); ++c)
+      out[c] += Enclosure(factor) * weight * Enclosure(value[c]);
   }
 };
 
@@ -121,6 +126,7 @@ TEST(AttentionAttributes, AQueryAloneStandsWhereItStood) {
       const ByDefinition among(a, b, h, i), by_itself(*alone, 0, 0, 0);
       ASSERT_EQ(among.seen, by_itself.seen) << to_text(a);
       EXPECT_EQ(among.sum.midpoint(), by_itself.sum.midpoint()) << to_text(a);
+      EXPECT_EQ(among.out[0].midpoint(), by_itself.out[0].midpoint()) << to_text(a);
     });
   }
   EXPECT_GT(alone_rows, 500u);
@@ -133,7 +139,8 @@ TEST(AttentionAttributes, TextsReadBack) {
 }
 
 TEST(AttentionAttributes, EachIsDrawnWithItsEdges) {
-  std::size_t none = 0, own = 0, beyond = 0, sinks = 0, far_sinks = 0, caps = 0, slopes = 0, biases = 0, top_left = 0;
+  std::size_t none = 0, own = 0, beyond = 0, sinks = 0, far_sinks = 0, caps = 0, slopes = 0, biases = 0, dropouts = 0,
+              top_left = 0;
   for (const AttentionCase& a : attributed_cases(400)) {
     const AttentionAttributes& of = a.attributes;
     none += a.needs_version_2() ? 0 : 1;
@@ -144,12 +151,13 @@ TEST(AttentionAttributes, EachIsDrawnWithItsEdges) {
     caps += of.softcap != 0 ? 1 : 0;
     slopes += of.slopes.empty() ? 0 : 1;
     biases += of.bias.empty() ? 0 : 1;
+    dropouts += std::ranges::count(of.kept, 0.0) > 0 ? 1 : 0;
     top_left += a.is_top_left() ? 1 : 0;
     EXPECT_FALSE(!of.sinks.empty() && a.outputs == 3);
   }
   EXPECT_EQ(none, 0u);
   for (const std::size_t count : {own, beyond, far_sinks, top_left}) EXPECT_GT(count, 2u);
-  for (const std::size_t count : {sinks, caps, slopes, biases}) EXPECT_GT(count, 100u);
+  for (const std::size_t count : {sinks, caps, slopes, biases, dropouts}) EXPECT_GT(count, 70u);
 }
 
 // 1/16 of the scores' unit, by 8 roundings.
@@ -260,6 +268,51 @@ TEST(AttentionAttributes, TheDomainsWordsReadBack) {
   EXPECT_EQ(domain.broken_by(call), "causal=top-left");
   call.top_left = true;
   EXPECT_TRUE(domain.admits(call));
+}
+
+// One kept key with coefficient 1 and a value of 1: its weight is the scale, rounded once more; without the dropout it
+// must be 1 to B9's last rounding.
+TEST(AttentionAttributes, AKeptWeightMayRoundOnceMore) {
+  AttentionTask task;
+  task.contract = parse_contract("acc=f32 exp=1ulp weights=bf16", Format::f32, Format::f32);
+  const std::vector<double> zero{0}, one{1};
+  AttentionRow row{.query = zero, .keys = zero, .values = one, .value_size = 1, .visible = {1}};
+  const auto threshold = [&] {
+    const VisibleKeys visible(task.contract, row);
+    return AttentionThresholds(task, row, visible).column(0).threshold;
+  };
+  const double plain = threshold();
+  row.kept = {1};
+  row.dropout_scale = 4;
+  const double u = properties(Format::bf16).unit_roundoff;
+  EXPECT_GT(threshold(), 4 * plain + 4 * u);
+  EXPECT_LT(threshold(), 4 * plain + 4.2 * u);
+  row.kept = {0};
+  EXPECT_LT(threshold(), 0x1p-120);
+  const std::vector<double> right{0}, wrong{0x1p-20};
+  EXPECT_EQ(judge_attention(task, row, {right, {}, {}}).findings[0].decision, Decision::proved);
+  EXPECT_EQ(judge_attention(task, row, {wrong, {}, {}}).findings[0].decision, Decision::violated);
+}
+
+// Keys and values have the cache's numbers and format; all else has the call's, and the call is of version 1.
+TEST(AttentionAttributes, ACacheHasItsOwnFormat) {
+  AttentionOptions options = small_attention(20, 4096, "cache=f16");
+  std::vector<AttentionCase> cases = drawn_attention(options, 50, 3, 100);
+  std::ranges::move(known_cases(options, 16), std::back_inserter(cases));
+  for (const AttentionCase& a : cases) {
+    const TensorCall call = attention_call(a, Format::f32);
+    EXPECT_EQ(call.op, 0u);
+    for (const std::size_t k : {1, 2}) {
+      EXPECT_EQ(call.inputs[k].place.format, Format::f16);
+      for (const double x : call.inputs[k].values) ASSERT_EQ(round_to(Format::f16, x), x);
+    }
+    EXPECT_EQ(call.inputs[0].place.format, Format::f32);
+    EXPECT_EQ(call.outputs[0].place.format, Format::f32);
+    EXPECT_EQ(to_text(read_back(a)), to_text(a));
+    AttentionCase other = a;
+    other.attributes.cache.reset();
+    EXPECT_FALSE(lies_in(options.domain, other, traits_of(other)));
+  }
 }
 
 }  // namespace

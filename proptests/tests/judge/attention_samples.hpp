@@ -14,6 +14,8 @@ inline constexpr numerics::Format wide_formats[] = {numerics::Format::f64, numer
 
 /// Every attribute of attention but the gradients'.
 inline constexpr const char* all_attributes = "window softcap sinks alibi bias causal=either";
+/// Those of the forward pass.
+inline constexpr const char* forward_attributes = "window softcap sinks alibi bias dropout causal=either";
 
 /// Cases of up to so many keys and so much work, with the attributes of the words; none: with no attributes.
 inline AttentionOptions small_attention(std::size_t keys, std::size_t work = AttentionOptions().max_work,

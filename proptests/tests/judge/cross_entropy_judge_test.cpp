@@ -252,5 +252,88 @@ TEST(CrossEntropyJudge, OneValueARowIsSideBySideWhereItsItemsAre) {
   EXPECT_EQ(strides({6, 2, 0, true}), Shape{6});
 }
 
+// The definition in enclosures, by nothing that the judge shares: sums of q (L - x) and of q, of x = logits / theta.
+Enclosure soft_by_definition(const RowInputs& row, std::size_t j, bool gradient) {
+  const double cap = row.attributes.softcap;
+  std::vector<Enclosure> x;
+  Enclosure sum(0), mass(0), loss(0);
+  for (const double logit : row.logits) {
+    Enclosure each = Enclosure(logit) / Enclosure(row.theta);
+    if (cap != 0) each = Enclosure(cap) * tanh(each / Enclosure(cap));
+    x.push_back(each);
+    sum = sum + exp(each);
+  }
+  const Enclosure lse = log(sum), z(row.attributes.z_loss);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    mass = mass + Enclosure(row.auxiliary[0][i]);
+    loss = loss + Enclosure(row.auxiliary[0][i]) * (lse - x[i]);
+  }
+  if (!gradient) return loss + z * lse * lse;
+  Enclosure slope = (mass + 2 * z * lse) * exp(x[j] - lse) - Enclosure(row.auxiliary[0][j]);
+  if (cap != 0) slope = slope * (1 - square(x[j] / Enclosure(cap)));
+  return Enclosure(row.auxiliary[1][0]) * slope / Enclosure(row.theta);
+}
+
+// Both of the judge's routes, quick values and enclosures.
+TEST(CrossEntropyJudge, TargetsHaveTheLossOfTheDefinition) {
+  const std::vector<Row> rows{{0, 0, 0}, {1, 2, 3, 4}, {50, -50, 0}, {-70, 70}, {5}, {-0.5, 0.25, -0.5, 8, 8}};
+  const PrecisionScope precision(256);
+  const Contract contract = f32_contract();
+  for (const Op op : {Op::soft_cross_entropy, Op::soft_cross_entropy_backward}) {
+    for (std::uint64_t auxiliary = 0; auxiliary < 1024; auxiliary += 2) {
+      const bool scaled = auxiliary / 64 % 2 == 1 && (auxiliary & 16) == 0;
+      for (const Row& logits : rows) {
+        const std::vector<Row> inputs = op.rows().input_values(Format::f32, logits, auxiliary);
+        const RowInputs row{contract, inputs[0], scaled ? 0.7 : 1, std::span(inputs).subspan(1),
+                            op.rows().attributes(auxiliary, logits.size())};
+        const auto elements = op.rows().elements(row);
+        for (std::size_t i = 0; i < (op->one_value_per_row ? 1 : logits.size()); ++i) {
+          const Enclosure exact = soft_by_definition(row, i, !op->one_value_per_row), got = elements->value(i);
+          const Enclosure room(0x1p-200 * (1 + abs(exact).upper_double()));
+          EXPECT_EQ(less_equal(abs(got - exact), room), Decision::proved) << to_string(op) << ' ' << auxiliary;
+          const Quick quick = elements->quick(i);
+          const auto high = static_cast<double>(quick.value);
+          const Enclosure middle = Enclosure(high) + Enclosure(static_cast<double>(quick.value - high));
+          const Enclosure allowed(std::nextafter(static_cast<double>(quick.error) + 0x1p-100, infinity));
+          EXPECT_EQ(less_equal(abs(exact - middle), allowed), Decision::proved) << to_string(op) << ' ' << auxiliary;
+          EXPECT_LT(static_cast<double>(quick.error), 0x1p-50 * (1 + 100 * elements->metric(i, std::fabs(high))));
+        }
+      }
+    }
+  }
+}
+
+// q = (1, 1/2), equal logits: the loss is 1.5 ln 2, and the gradient 0.75 - q. A kernel that takes the sum of the
+// targets for 1 has other values.
+TEST(CrossEntropyJudge, TheMassOfTheTargetsCounts) {
+  const auto of = [](double loss) { return Row{round_to(Format::f32, loss)}; };
+  const Row targets{1, 0.5}, none{0, 0};
+  EXPECT_EQ(decided(Op::soft_cross_entropy, {0, 0}, {targets}, {}, of(1.5 * std::log(2.0))), Decision::proved);
+  EXPECT_EQ(decided(Op::soft_cross_entropy, {0, 0}, {targets}, {}, of(std::log(2.0))), Decision::violated);
+  EXPECT_EQ(decided(Op::soft_cross_entropy, {3, 0}, {none}, {}, {0}), Decision::proved);
+  EXPECT_EQ(decided(Op::soft_cross_entropy, {3, 0}, {none}, {}, {0x1p-20}), Decision::violated);
+  const auto gradient = [&](const Row& got) {
+    return decided(Op::soft_cross_entropy_backward, {0, 0}, {targets, {2}}, {}, got);
+  };
+  EXPECT_EQ(gradient({-0.5, 0.5}), Decision::proved);
+  EXPECT_EQ(gradient({-1, 0}), Decision::violated);
+}
+
+// A theta of 2 halves the logits, and the gradient is by the logits themselves.
+TEST(CrossEntropyJudge, ATemperatureDividesTheLogitsAndTheGradient) {
+  const auto decided_at_2 = [](Op op, const std::vector<Row>& auxiliary, const Row& got) {
+    const RowWords words{
+        .contract = in_f32, .theta = 2, .auxiliary = auxiliary, .attributes = {.ignore_index = -100}, .counted = {}};
+    return verdicts_of(op, {2, 0}, got, words).findings.at(0).decision;
+  };
+  const double p = 1 / (1 + std::exp(-1.0)), loss = round_to(Format::f32, -std::log(p)),
+               slope = round_to(Format::f32, (p - 1) / 2), whole = round_to(Format::f32, p - 1);
+  EXPECT_EQ(decided_at_2(Op::cross_entropy, {{0}}, {loss}), Decision::proved);
+  EXPECT_EQ(decided(Op::cross_entropy, {2, 0}, {{0}}, {.ignore_index = -100}, {loss}), Decision::violated);
+  EXPECT_EQ(decided_at_2(Op::cross_entropy_backward, {{0}, {1}}, {slope, -slope}), Decision::proved);
+  EXPECT_EQ(decided_at_2(Op::cross_entropy_backward, {{0}, {1}}, {whole, -whole}), Decision::violated);
+  EXPECT_EQ(decided_at_2(Op::soft_cross_entropy_backward, {{1, 0}, {1}}, {slope, -slope}), Decision::proved);
+}
+
 }  // namespace
 }  // namespace softcheck::proptests

@@ -3,7 +3,7 @@
 
 #include "judge/call/evidence.hpp"
 #include "judge/report/failure_story.hpp"
-#include "judge/trial/loading_property.hpp"
+#include "judge/trial/effort_properties.hpp"
 #include "judge/trial/wrong_value.hpp"
 #include "judge/verdict/certificate_text.hpp"
 #include "proptests/tests/judge/kernel_samples.hpp"
@@ -113,7 +113,16 @@ TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
               AllOf(HasSubstr("got      NaN"), Not(HasSubstr("subtract the maximum"))));
   const std::string masked = table_of(zoo_subject("correct_masked_zero"), {"AFullyMaskedRowIsAsDeclared"});
   EXPECT_THAT(masked, AllOf(HasSubstr("expected NaN\n        got      0x0p+0 (0)\n"),
-                            HasSubstr("cause: the contract says masked=nan; masked=zero grants a 0 here")));
+                            HasSubstr("cause: the contract says otherwise; masked=zero grants a 0 here")));
+  Certificate no_item;
+  no_item.claim = "kernel.masked_row";
+  KernelEvidence evidence;
+  evidence.value = ReportedValue{{}, {}, "-inf", nan};
+  no_item = with_evidence(std::move(no_item), std::move(evidence));
+  EXPECT_EQ(cause_of(zoo_subject("f", {.op = Op::logsumexp}), no_item),
+            "cause: -inf is due whatever masked= says; -inf - -inf and 0 / 0 are NaN");
+  EXPECT_EQ(cause_of(zoo_subject("f", {.contract = "masked=zero"}), no_item),
+            "cause: the contract says otherwise; masked=nan grants a NaN here");
 }
 
 // One line says that a second claim has the same cause, and values come before rows without one.

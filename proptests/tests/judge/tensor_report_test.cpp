@@ -247,7 +247,7 @@ using namespace numerics;
 // Results at hand of calls with parameters: attention with its attributes, and what top-p and min-p keep.
 
 std::vector<AttentionCase> forward_cases() {
-  AttentionOptions options = small_attention(12, 256, all_attributes);
+  AttentionOptions options = small_attention(12, 256, forward_attributes);
   options.blind_queries = true;
   return whole_cases(options, 80, 29);
 }

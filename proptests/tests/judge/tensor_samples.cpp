@@ -177,6 +177,8 @@ CaseTensors::CaseTensors(const AttentionCase& attention, Op op, std::vector<Stor
   task.attributes.window_left_plus_1 = plus_1(of.window_left);
   task.attributes.window_right_plus_1 = plus_1(of.window_right);
   task.attributes.softcap = of.softcap;
+  if (!of.kept.empty()) task.attributes.dropout_scale = of.dropout_scale;
+  add_bytes(Role::dropout, s.heads(), {of.kept.begin(), of.kept.end()});
   task.attributes.causal_top_left = of.top_left;
 }
 
@@ -188,13 +190,15 @@ void CaseTensors::add(Role role, const std::vector<std::size_t>& shape, const st
   task.roles.push_back(role);
 }
 
-void CaseTensors::add_mask() {
-  if (attention_.mask.empty()) return;
+void CaseTensors::add_bytes(Role role, std::size_t heads, const std::vector<std::uint8_t>& bytes) {
+  if (bytes.empty()) return;
   const AttentionShape& s = attention_.shape;
-  const std::vector<std::size_t> shape{s.batch, attention_.mask_heads(), s.queries, s.keys};
-  memory_.push_back(stored_mask({shape.begin(), shape.end()}, attention_.mask));
+  const std::vector<std::size_t> shape{s.batch, heads, s.queries, s.keys};
+  memory_.push_back(stored_mask({shape.begin(), shape.end()}, bytes));
   task.inputs.push_back(memory_.back().held());
-  task.roles.push_back(Role::mask);
+  task.roles.push_back(role);
 }
+
+void CaseTensors::add_mask() { add_bytes(Role::mask, attention_.mask_heads(), attention_.mask); }
 
 }  // namespace softcheck::proptests

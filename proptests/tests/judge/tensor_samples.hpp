@@ -98,6 +98,7 @@ struct CaseTensors {
   void add_mask();
 
  private:
+  void add_bytes(Role role, std::size_t heads, const std::vector<std::uint8_t>& bytes);
   const AttentionCase& attention_;
   std::vector<StoredTensor>& memory_;
 };

@@ -8,14 +8,12 @@
 #include <limits>
 #include <vector>
 
-#include "numerics/enclosures/upper_bound.hpp"
-#include "numerics/rounding/rounding_score_terms.hpp"
 #include "proptests/tests/kernels/attention_tensors.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
 
-/// Attention of f32 with attributes, out and lse of it, for the CPU kernels. What is empty is no input.
+/// Attention of f32 with attributes, out and lse of it, for the CPU kernels.
 struct AttributedAttention : AttentionTensors<float> {
   AttributedAttention(std::int64_t heads, std::int64_t key_heads, std::int64_t queries, std::int64_t keys,
                       std::int64_t dim)
@@ -37,18 +35,8 @@ struct AttributedAttention : AttentionTensors<float> {
 
   /// Whether the kernel takes the call.
   bool run() {
-    F32 of_sinks({shape.heads}), of_slopes({shape.heads}), of_bias({1, shape.heads, shape.queries, shape.keys});
-    if (static_cast<std::int64_t>(bias.size()) == shape.queries * shape.keys) of_bias.shape[1] = 1;
     Call2 call(SOFTCHECK_OP_ATTENTION, {&q.view, &k.view, &v.view}, attention_roles(), out.view);
     if (shape.masked) call.add_input(mask.view, SOFTCHECK_ROLE_MASK);
-    const auto add = [&](F32& tensor, const std::vector<float>& values, std::uint32_t role) {
-      if (values.empty()) return;
-      tensor.set(values);
-      call.add_input(tensor.view, role);
-    };
-    add(of_sinks, sinks, SOFTCHECK_ROLE_SINKS);
-    add(of_slopes, slopes, SOFTCHECK_ROLE_SLOPES);
-    add(of_bias, bias, SOFTCHECK_ROLE_BIAS);
     call.outputs.push_back(&lse.view);
     call.attributes = attributes;
     call.attributes.size = sizeof attributes;
@@ -58,15 +46,7 @@ struct AttributedAttention : AttentionTensors<float> {
     return call.run();
   }
 
-  /// A query's row of out and lse.
-  std::vector<float> result(std::size_t row) const {
-    std::vector<float> values = AttentionTensors::result(row);
-    values.resize(values.size() - 2);
-    return values;
-  }
-
   softcheck_attributes attributes{};
-  std::vector<float> sinks, slopes, bias;
 };
 
 /// Whether two calls gave the same.
@@ -138,37 +118,6 @@ TEST(CpuAttributes, KeysBesideTheWindowAreNotThere) {
   }
 }
 
-// A slope that is a power of two times a distance is exact: the call with this bias makes the same additions.
-TEST(CpuAttributes, AlibiHasTheBitsOfItsBias) {
-  for (const int top_left : {0, 1}) {
-    AttributedAttention call(4, 2, 61, 301, 7), biased(4, 2, 61, 301, 7);
-    call.attributes.causal_top_left = biased.attributes.causal_top_left = top_left;
-    call.slopes = {0.5, 0.25, 0.0625, 2};
-    for (const float slope : call.slopes) {
-      for (std::int64_t i = 0; i < 61; ++i) {
-        for (std::int64_t j = 0; j < 301; ++j) {
-          biased.bias.push_back(-slope * static_cast<float>(std::abs(call.place_of(i) - j)));
-        }
-      }
-    }
-    ASSERT_TRUE(call.run());
-    ASSERT_TRUE(biased.run());
-    EXPECT_TRUE(same_results(call, biased));
-  }
-}
-
-TEST(CpuAttributes, ABiasOfAllHeadsIsThatOfEach) {
-  AttributedAttention shared(3, 3, 50, 200, 4), each(3, 3, 50, 200, 4), plain(3, 3, 50, 200, 4);
-  shared.bias = uneven_row<float>(50 * 200, 9);
-  for (int h = 0; h < 3; ++h) each.bias.insert(each.bias.end(), shared.bias.begin(), shared.bias.end());
-  ASSERT_TRUE(shared.run() && each.run() && plain.run());
-  EXPECT_TRUE(same_bits(shared.out.elements, each.out.elements));
-  EXPECT_FALSE(same_bits(shared.out.elements, plain.out.elements));
-  shared.bias.assign(50 * 200, 0);
-  ASSERT_TRUE(shared.run());
-  EXPECT_TRUE(same_bits(shared.out.elements, plain.out.elements));
-}
-
 /// The scores of queries of one key behind a softcap: their log-sum-exps, which add ln 1 = 0.
 std::vector<float> capped(const std::vector<float>& scores, double softcap) {
   AttributedAttention call(1, 1, static_cast<std::int64_t>(scores.size()), 1, 1);
@@ -180,95 +129,12 @@ std::vector<float> capped(const std::vector<float>& scores, double softcap) {
   return call.lse.elements;
 }
 
-// Relative to itself, from the smallest numbers to where tanh is 1.
-TEST(CpuAttributes, ASoftcapIsWithinItsError) {
-  const auto contract =
-      numerics::parse_contract("acc=f32 tanh=3ulp subnormal=kept", numerics::Format::f32, numerics::Format::f32);
-  std::vector<float> scores;
-  for (int exponent = -140; exponent <= 9; ++exponent) {
-    for (int i = 0; i < 96; ++i) {
-      const float x = std::ldexp(1 + static_cast<float>(i) / 96, exponent);
-      scores.insert(scores.end(), {x, -x});
-    }
-  }
-  for (const double softcap : {1.0, 30.0, 50.0, 0.125}) {
-    const std::vector<float> got = capped(scores, softcap);
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      const long double exact = softcap * std::tanh(scores[i] / static_cast<long double>(softcap));
-      // What a long double's tanh, quotient and product err by.
-      const double reference = 0x1p-61 * std::fabs(static_cast<double>(exact));
-      const numerics::UpperBound size(std::nextafter(std::fabs(static_cast<double>(exact)), 1e9));
-      numerics::ScoreTerms terms;
-      terms.softcap = softcap;
-      const double bound =
-          upper(numerics::attributed_score_error(contract, terms, numerics::UpperBound(0), size, size));
-      ASSERT_LE(std::fabs(static_cast<double>(got[i] - exact)), bound + reference) << scores[i] << " " << softcap;
-      ASSERT_LE(std::fabs(got[i]), softcap);
-    }
-  }
-  EXPECT_EQ(capped({1000, -1000}, 30), (std::vector<float>{30, -30}));
-}
-
 TEST(CpuAttributes, InfiniteScoresAreWhatTheyAreWithoutASoftcap) {
   const std::vector<float> got =
       capped({attribute_infinity, -attribute_infinity, std::numeric_limits<float>::quiet_NaN()}, 30);
   EXPECT_TRUE(std::isnan(got[0]));
   EXPECT_EQ(got[1], -attribute_infinity);
   EXPECT_TRUE(std::isnan(got[2]));
-}
-
-// n scores of 0 and a sink of 0: coefficients 1 / (n + 1), of which the sink's has no value.
-TEST(CpuAttributes, ASinkIsAnItemWithoutAValue) {
-  for (const std::int64_t keys : {1, 2, 127, 128, 700}) {
-    AttributedAttention call(2, 1, 2, keys, 3);
-    std::ranges::fill(call.q.elements, 0.0F);
-    std::ranges::fill(call.v.elements, 1.0F);
-    call.sinks = {0, 200};
-    ASSERT_TRUE(call.run());
-    const auto n = static_cast<double>(keys);
-    EXPECT_EQ(call.out[0], static_cast<float>(keys) / static_cast<float>(keys + 1)) << keys;
-    EXPECT_EQ(call.lse[0], static_cast<float>(std::log1p(n))) << keys;
-    EXPECT_EQ(call.out[9], 0) << keys;
-    EXPECT_EQ(call.lse[3], 200) << keys;
-  }
-}
-
-TEST(CpuAttributes, AQueryThatSeesNothingHasItsSink) {
-  AttributedAttention call(2, 2, 60, 20, 3);  // queries 0 to 39 stand before the first key
-  call.shape.causal = true;
-  call.sinks = {-3, 5};
-  ASSERT_TRUE(call.run());
-  EXPECT_TRUE(same_bits(call.result(0), {0, 0, 0, -3}));
-  EXPECT_TRUE(same_bits(call.result(60 + 39), {0, 0, 0, 5}));
-  EXPECT_NE(call.result(60 + 40)[0], 0);
-}
-
-// Tiles, blocks that other queries see, threads: none of them shows in a query's bits.
-TEST(CpuAttributes, BitsDependOnTheQuerysRowAlone) {
-  constexpr std::int64_t queries = 300, keys = 900, dim = 6;
-  const auto prepare = [](AttributedAttention& call) {
-    call.set_window(300, 10);
-    call.attributes.softcap = 2;
-    call.slopes = {0.01F};
-    call.sinks = {0.5};
-  };
-  AttributedAttention all(1, 1, queries, keys, dim);
-  prepare(all);
-  ASSERT_TRUE(all.run());
-  const std::vector<float> once = all.out.elements;
-  on_threads({"3"}, [&] { ASSERT_TRUE(all.run()); });
-  EXPECT_TRUE(same_bits(all.out.elements, once));
-  for (const std::int64_t first : {0, 1, 47, 48, 100, 299}) {
-    // The last queries from this one on stand where they stood.
-    AttributedAttention last(1, 1, queries - first, keys, dim);
-    prepare(last);
-    std::copy(all.q.elements.begin() + first * dim, all.q.elements.end(), last.q.elements.begin());
-    ASSERT_TRUE(last.run());
-    for (const std::int64_t i : {first, queries - 1}) {
-      EXPECT_TRUE(same_bits(last.result(static_cast<std::size_t>(i - first)), all.result(static_cast<std::size_t>(i))))
-          << first << " " << i;
-    }
-  }
 }
 
 TEST(CpuAttributes, WhatIsNotSupportedIsRefused) {

@@ -177,38 +177,6 @@ TEST_P(RowMoments, RefuseWhatTheyDoNotKnow) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, RowMoments, all_row_kernels(), name_of_kernels);
 
-/// Elements, the log-sum-exp and the entropy of a row against enclosures, within B2, B5 and B6.
-void expect_within_the_contract(const std::vector<float>& row, double theta) {
-  const Contract& words = contract();
-  const std::vector<double> logits = doubles(row);
-  const RowOracle oracle(logits, theta);
-  const auto about = numerics::row_statistics<UpperBound>(oracle, numerics::rescaling_count(words, logits), theta);
-  const auto result = [&](const char* symbol) { return run_row(symbol, dtype_of<float>(), row, nullptr, theta); };
-  const std::vector<float> softmax = result("softcheck_softmax"), logarithms = result("softcheck_log_softmax");
-  using numerics::simulated::holds;
-  for (std::size_t i = 0; i < row.size(); i += 1 + row.size() / 200) {
-    const UpperBound deviation(std::max(oracle.deviation(i).upper_double(), 0.0));
-    const numerics::Enclosure exact = oracle.softmax(i);
-    const UpperBound element = numerics::softmax_error(words, about).at(deviation, UpperBound(exact.upper_double()));
-    const UpperBound logarithm = numerics::log_softmax_error(words, about).at(deviation);
-    EXPECT_TRUE(holds(softmax[i], exact, upper(element))) << row.size() << " " << i << " theta " << theta;
-    EXPECT_TRUE(holds(logarithms[i], oracle.log_softmax(i), upper(logarithm))) << row.size() << " " << i;
-  }
-  const double of_lse = upper(numerics::logsumexp_error(words, about).total());
-  EXPECT_TRUE(holds(result("softcheck_logsumexp")[0], oracle.logsumexp(), of_lse)) << row.size() << " theta " << theta;
-  const double of_entropy = upper(numerics::entropy_error(words, about).total());
-  EXPECT_TRUE(holds(result("softcheck_entropy")[0], oracle.entropy(), of_entropy)) << row.size() << " theta " << theta;
-}
-
-TEST(CpuStatistics, ResultsAreWithinTheContract) {
-  for (const std::size_t n : lengths()) {
-    std::vector<float> row = uneven_row<float>(n);
-    for (const double theta : {1.0, 0.37}) expect_within_the_contract(row, theta);
-    for (float& x : row) x = x / 16 + 40;
-    expect_within_the_contract(row, 1);
-  }
-}
-
 /// The entropy that adaptive softmax gives is that of the probabilities p that it gives: each is off by at most
 /// (kappa + E + 2 + A (D + mean D)) u, D = beta (m - x) (B2), by which -sum p ln p moves as far as sum p |ln p + H|
 /// times that, in first order; and the entropy itself by B6, where |ln p + H|, D and 1 bound the terms.

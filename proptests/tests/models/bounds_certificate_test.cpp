@@ -1,10 +1,12 @@
 // What follows from a head's bounds, and how the work on many heads is shared.
 #include <gtest/gtest.h>
 
+#include <Eigen/Geometry>
 #include <atomic>
 #include <cfenv>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "proptests/tests/models/bounds_heads.hpp"
 #include "theory/attention_variants.hpp"
@@ -158,6 +160,64 @@ TEST(BoundsCertificate, ASinkIsOneMoreItem) {
     const Enclosure high(c.logit.upper);
     const double wide = std::max(c.spread.upper, theory::sink_spread(-high, high, Enclosure(sink)).upper_double());
     EXPECT_EQ(c.entropy_floor.lower, std::max(theory::entropy_floor(11, {wide, 0}).lower_double(), 0.0));
+  }
+}
+
+// A number for each bucket of distances: no spread grows by more than the table's, and near keys reach theirs.
+TEST(BoundsCertificate, ADistanceBiasIsAdded) {
+  HeadInMemory memory(small_head(0.05));
+  const HeadCertificate plain = memory.certify();
+  MatrixXd table(8, 2);
+  table.setConstant(50);  // of another head
+  table.col(1) << 9, -1, 2, 0.5, 3, 0, -4, 1;
+  memory.checkpoint.put("table", table);
+  memory.head.distance_bias = models::DistanceBias{"table", 1};
+  // A direction has 8 buckets, or 4: near ones are 1 to 3, or 1 and 5.
+  for (const auto& [causal, low, high] : {std::tuple{true, -1.0, 2.0}, {false, -1.0, 0.0}}) {
+    memory.head.causal = causal;
+    const HeadCertificate c = memory.certify();
+    EXPECT_NEAR(c.spread.upper, plain.spread.upper + 13, roundings * c.spread.upper);
+    EXPECT_NEAR(c.joint.midpoint(), plain.joint.midpoint() + 13, roundings * c.spread.upper);
+    EXPECT_NEAR(c.logit.upper, plain.logit.upper + 9, roundings * c.logit.upper);
+    EXPECT_NEAR(c.spread.lower, plain.spread.lower + (high - low), roundings * c.spread.upper);
+    EXPECT_NEAR(c.logit.lower, plain.logit.lower + std::min(high, -low), roundings * c.logit.upper);
+    EXPECT_EQ(c.score.upper, plain.score.upper) << "a score is q . k alone";
+  }
+  // Too few items to stand at all near distances: nothing is said of where they stand.
+  memory.model.context = 3;
+  EXPECT_EQ(memory.certify().spread.lower, std::max(0.0, plain.spread.lower - 13));
+}
+
+// Both parts of a key may be the worst at once, each with an input of its own; nothing beyond both is allowed for.
+TEST(BoundsCertificate, AKeyOfTwoPartsHasBoth) {
+  Drawing drawing(37);
+  for (const double size : {0.2, 1.0, 5.0}) {
+    DrawnHead drawn{NormKind::rms_norm, drawing.matrix(4, 3), drawing.matrix(2, 5), {}, {}, {}, {}, 0.5};
+    HeadInMemory memory(drawn);
+    const MatrixXd turned = size * drawing.matrix(2, 3);
+    memory.checkpoint.put("turned", turned);
+    memory.checkpoint.put("ones", MatrixXd::Ones(1, 5));
+    memory.head.key_norm = models::InputNorm{NormKind::rms_norm, {"ones", {0, 5}}};
+    memory.head.turned_key.emplace().norm = *memory.head.input_norm;
+    memory.head.turned_key->matrix = {"turned", {0, 2}};
+    memory.head.rotary = models::Rotary{2, models::PlaneLayout::half_split};
+    memory.head.rotary->frequencies = {{Enclosure(1)}};
+    memory.model.head_dim = 4;
+    const HeadCertificate c = memory.certify();
+    EXPECT_EQ(c.spread.lower, 0);
+    EXPECT_EQ(c.logit.lower, 0);
+    double most = 0;
+    for (int draw = 0; draw < 2000; ++draw) {
+      const VectorXd q = drawn.query * (std::sqrt(3) * drawing.vector(3).normalized());
+      const double own = std::sqrt(5) * (drawn.key.transpose() * q.head(2)).norm();
+      for (int lag = 1; lag < 12; ++lag) {
+        const Eigen::Vector2d back = Eigen::Rotation2Dd(lag) * Eigen::Vector2d(q.tail(2));
+        most = std::max(most, 0.5 * (own + std::sqrt(3) * (turned.transpose() * back).norm()));
+      }
+    }
+    EXPECT_LE(most, c.logit.upper);
+    EXPECT_GE(most, 0.75 * c.logit.upper);
+    EXPECT_LE(2 * most, c.spread.upper);
   }
 }
 

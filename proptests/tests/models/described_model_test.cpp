@@ -47,6 +47,52 @@ TEST(DescribedModel, HasTheSizesOfItsConfiguration) {
   EXPECT_EQ(description_of("gemma3").head_list.front().window, 8U);
 }
 
+// Of several stacks layers are counted on: each has its own sizes.
+TEST(DescribedModel, HasTheSizesOfItsParts) {
+  struct Part {
+    std::string name;
+    std::int64_t layers, heads, hidden, head_dim, context;
+    bool causal;
+  };
+  const std::map<std::string, std::vector<Part>> expected = {
+      {"clip", {{"text", 1, 4, 32, 8, 24, true}, {"vision", 2, 3, 36, 12, 17, false}}},
+      {"siglip", {{"text", 1, 4, 32, 8, 24, false}, {"vision", 2, 3, 36, 12, 16, false}}},
+      {"whisper",
+       {{"encoder", 2, 2, 32, 16, 11, false},
+        {"decoder", 2, 2, 32, 16, 24, true},
+        {"cross-attention", 2, 2, 32, 16, 11, false}}},
+      {"t5",
+       {{"encoder", 2, 2, 32, 12, 512, false},
+        {"decoder", 1, 2, 32, 12, 512, true},
+        {"cross-attention", 1, 2, 32, 12, 512, false}}}};
+  for (const auto& [folder, parts] : expected) {
+    SCOPED_TRACE(folder);
+    const ModelDescription model = description_of(folder);
+    ASSERT_EQ(model.parts.size(), parts.size());
+    auto head = model.head_list.begin();
+    std::int64_t layer = 0;
+    for (const Part& part : parts) {
+      for (const std::int64_t end = layer + part.layers; layer < end; ++layer) {
+        const ModelDescription& sizes = model.part_of(layer);
+        EXPECT_EQ(sizes.architecture, part.name);
+        EXPECT_EQ(sizes.hidden, part.hidden);
+        EXPECT_EQ(sizes.head_dim, part.head_dim);
+        EXPECT_EQ(sizes.context, part.context);
+        for (std::int64_t number = 0; number < part.heads; ++number, ++head) {
+          ASSERT_NE(head, model.head_list.end());
+          EXPECT_EQ(head->layer, layer);
+          EXPECT_EQ(head->head, number);
+          EXPECT_EQ(head->causal, part.causal);
+        }
+      }
+    }
+    EXPECT_EQ(model.layers, layer);
+    EXPECT_EQ(head, model.head_list.end());
+  }
+  // T5's decoder has a default: as many layers as the encoder.
+  EXPECT_THROW(description_of("t5", R"({"num_decoder_layers": null})"), TensorFileError);
+}
+
 TEST(DescribedModel, KnowsTheTablesThatItsFirstLayerReads) {
   struct Tables {
     std::string tokens, positions;
@@ -202,10 +248,11 @@ double first_number(const Config& config, const std::vector<std::string>& keys, 
 
 double epsilon_of(const Config& config) {
   const std::string gguf = config.text("general.architecture").value_or("") + ".attention.";
+  // Both towers of a model of two have the same.
   return first_number(config,
                       {"norm_eps", "layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps", "text_config.rms_norm_eps",
-                       gguf + "layer_norm_epsilon", gguf + "layer_norm_rms_epsilon"},
-                      1e-12);  // DistilBERT's
+                       "text_config.layer_norm_eps", gguf + "layer_norm_epsilon", gguf + "layer_norm_rms_epsilon"},
+                      config.text("model_type") == "whisper" ? 1e-5 : 1e-12);  // its own, and DistilBERT's
 }
 
 /// The frequencies that the model uses for an input: of two lists the second beyond the context of pretraining.
@@ -216,9 +263,11 @@ std::size_t frequency_list(const Config& config, const HeadDescription& head, st
 
 /// Where transformers has a coordinate that a GGUF file has moved, so that a plane's two stand side by side.
 std::int64_t coordinate(const HeadDescription& head, bool moved, std::int64_t described) {
-  if (!moved || !head.rotary || head.rotary->layout == PlaneLayout::half_split || described >= head.rotary->width)
-    return described;
-  return described / 2 + (described % 2) * (head.rotary->width / 2);
+  if (!moved || !head.rotary || head.rotary->layout == PlaneLayout::half_split) return described;
+  const std::int64_t begin = head.turned_key ? head.query.outputs.count - head.rotary->width : 0;
+  const std::int64_t place = described - begin;
+  if (place < 0 || place >= head.rotary->width) return described;
+  return begin + place / 2 + (place % 2) * (head.rotary->width / 2);
 }
 
 /// How many of the numbers lie outside their bounds.
@@ -237,7 +286,7 @@ int outside(const HeadDescription& head, bool moved, const Rows& described, cons
 
 /// The scores of one query, and behind them the sink's, where there is one; less the largest then, as gpt-oss has them.
 std::vector<Float32Bound> described_scores(const DescribedHead& attention, const HeadDescription& head,
-                                           const Rows& queries, const Rows& keys, std::int64_t query) {
+                                           const Rows& queries, const Rows& keys, std::int64_t query, double farthest) {
   std::vector<Float32Bound> scores;
   double largest = -INFINITY, error = 0;
   for (std::size_t key = 0; key < keys.size(); ++key) {
@@ -245,7 +294,8 @@ std::vector<Float32Bound> described_scores(const DescribedHead& attention, const
       scores.push_back({-INFINITY, 0});
       continue;
     }
-    scores.push_back(attention.score(queries[static_cast<std::size_t>(query)], keys[key]));
+    const double added = attention.distance_bias(query, static_cast<std::int64_t>(key), farthest);
+    scores.push_back(attention.score(queries[static_cast<std::size_t>(query)], keys[key]) + Float32Bound{added, 0});
     largest = std::max(largest, scores.back().value);
     error = std::max(error, scores.back().error);
   }
@@ -258,10 +308,10 @@ std::vector<Float32Bound> described_scores(const DescribedHead& attention, const
 }
 
 int scores_outside(const DescribedHead& attention, const HeadDescription& head, const Rows& queries, const Rows& keys,
-                   const ObservedTensor& observed) {
+                   const ObservedTensor& observed, double farthest) {
   int count = 0;
   for (std::int64_t query = 0; query < static_cast<std::int64_t>(queries.size()); ++query) {
-    const std::vector<Float32Bound> scores = described_scores(attention, head, queries, keys, query);
+    const std::vector<Float32Bound> scores = described_scores(attention, head, queries, keys, query, farthest);
     if (static_cast<std::int64_t>(scores.size()) != observed.shape[2]) return -1;
     for (std::size_t key = 0; key < scores.size(); ++key) {
       const double seen = observed.at(head.head, query, static_cast<std::int64_t>(key));
@@ -289,20 +339,29 @@ TEST_P(DescribedAttention, IsWhatTransformersComputes) {
   const auto checkpoint = open_checkpoint(checkpoint_path(GetParam()));
   const ModelDescription model = of_text(describe(*checkpoint), checkpoint->config());
   const auto observed = read_observed(GetParam());
-  const bool moved = checkpoint->format() == "gguf";
-  ASSERT_EQ(static_cast<std::int64_t>(model.head_list.size()), model.layers * model.heads);
-  EXPECT_EQ(observed.size(), static_cast<std::size_t>(2 * 4 * model.layers));
+  // transformers turns DeepSeek V3's neighbours and puts them half a head apart.
+  const bool moved = checkpoint->format() == "gguf" || model.architecture == "deepseek_v3";
+  ASSERT_EQ(static_cast<std::int64_t>(model.head_list.size()), model.heads_of_all_layers());
+  const auto across = std::ranges::count_if(
+      model.head_list, [](const HeadDescription& head) { return head.head == 0 && head.key_norm.has_value(); });
+  const auto turned = std::ranges::count_if(
+      model.head_list, [](const HeadDescription& head) { return head.head == 0 && head.turned_key.has_value(); });
+  EXPECT_EQ(static_cast<std::int64_t>(observed.size()), 2 * (4 * model.layers + across + turned));
+  const double farthest = first_number(checkpoint->config(), {"relative_attention_max_distance"}, 0);
   for (const HeadDescription& head : model.head_list) {
     for (const std::string input : {"0", "1"}) {
       SCOPED_TRACE("input " + input + " layer " + std::to_string(head.layer) + " head " + std::to_string(head.head));
       const std::string name = "input." + input + ".layers." + std::to_string(head.layer) + ".";
       const ObservedTensor& entered = observed.at(name + "input");
       const std::size_t list = frequency_list(checkpoint->config(), head, entered.shape[0]);
-      const DescribedHead attention(*checkpoint, model, head, epsilon_of(checkpoint->config()), list);
-      const Rows queries = attention.queries(entered), keys = attention.keys(entered);
+      const DescribedHead attention(*checkpoint, head, epsilon_of(checkpoint->config()), list);
+      const Rows queries = attention.queries(entered);
+      const ObservedTensor& of_keys = head.key_norm ? observed.at(name + "key_input") : entered;
+      const Rows keys =
+          head.turned_key ? attention.keys(of_keys, observed.at(name + "turned_input")) : attention.keys(of_keys);
       EXPECT_EQ(outside(head, moved, queries, observed.at(name + "query"), head.head), 0);
       EXPECT_EQ(outside(head, moved, keys, observed.at(name + "key"), head.key_head), 0);
-      EXPECT_EQ(scores_outside(attention, head, queries, keys, observed.at(name + "scores")), 0);
+      EXPECT_EQ(scores_outside(attention, head, queries, keys, observed.at(name + "scores"), farthest), 0);
     }
   }
 }

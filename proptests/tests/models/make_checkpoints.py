@@ -12,12 +12,14 @@ layer L, in f32:
     input.I.layers.L.key       (n, key heads, dh)
     input.I.layers.L.scores    (heads, n, n)      as the softmax reads them, masked ones far below the others; with
                                                   sinks (heads, n, n + 1), less each row's largest
+    input.I.layers.L.key_input (n, hidden)        what the norm of the keys reads, where it is another
+    input.I.layers.L.turned_input                 the same of turned keys that have a norm of their own
 
 Of models that softcheck itself runs on tokens, tokens.jsonl has the ids that the passes read, a line for each input, and
 observed_f64.safetensors the queries and keys of the same passes in f64.
 
 The folders gguf-* have model.gguf instead, laid out as llama.cpp's converter does. A new architecture is one entry of
-MODELS.
+MODELS in checkpoint_models.py.
 """
 
 import importlib.metadata
@@ -34,95 +36,15 @@ import safetensors
 import safetensors.torch
 import torch
 import transformers
+from checkpoint_models import MODELS, rope
 
 SEED = 20241001
 FOLDER = pathlib.Path(__file__).parent / "checkpoints"
 LENGTHS = (7, 19)
 
-SMALL = dict(vocab_size=40, hidden_size=32, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
-             max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
-GROUPED = dict(SMALL, num_key_value_heads=2)
-BERT = dict(SMALL, type_vocab_size=2)
-PARTS = ["sliding_attention", "full_attention"]
+# ESM and Whisper multiply queries by 16^(-1/2) first.
+QUERY_FACTORS = {"modeling_esm": 4.0, "modeling_whisper": 4.0}
 
-
-def rope(kind="default", theta=10000.0, **others):
-    return dict(rope_type=kind, rope_theta=theta, **others)
-
-
-# name: model class, options of its configuration, the module before the projections of layer L (and of layer 0)
-MODELS = {
-    "bert": ("BertModel", BERT, "encoder.layer.{below}.output.LayerNorm", "embeddings.LayerNorm"),
-    "roberta": ("RobertaModel", dict(BERT, pad_token_id=1), "encoder.layer.{below}.output.LayerNorm",
-                "embeddings.LayerNorm"),
-    "xlm-roberta": ("XLMRobertaForMaskedLM", dict(BERT, num_hidden_layers=1, num_attention_heads=2, pad_token_id=1),
-                    "roberta.encoder.layer.{below}.output.LayerNorm", "roberta.embeddings.LayerNorm"),
-    "distilbert": ("DistilBertForMaskedLM", dict(vocab_size=40, dim=32, hidden_dim=24, n_layers=2, n_heads=4,
-                                                 max_position_embeddings=64),
-                   "distilbert.transformer.layer.{below}.output_layer_norm", "distilbert.embeddings.LayerNorm"),
-    "vit": ("ViTModel", dict(hidden_size=32, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
-                             image_size=12, patch_size=3, num_channels=1, pooler_output_size=32),
-            "layers.{layer}.layernorm_before"),
-    "gpt2": ("GPT2LMHeadModel", dict(vocab_size=40, n_embd=32, n_inner=24, n_layer=2, n_head=4, n_positions=64,
-                                     scale_attn_by_inverse_layer_idx=True, bos_token_id=1, eos_token_id=2),
-             "transformer.h.{layer}.ln_1"),
-    "gpt_neox": ("GPTNeoXForCausalLM", dict(SMALL, hidden_size=64, rope_parameters=rope(partial_rotary_factor=0.25)),
-                 "gpt_neox.layers.{layer}.input_layernorm"),
-    "llama": ("LlamaForCausalLM", dict(GROUPED, attention_bias=True, rope_parameters=rope(
-        "llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)),
-        "model.layers.{layer}.input_layernorm"),
-    "mistral": ("MistralModel", dict(GROUPED, head_dim=12, sliding_window=5,
-                                     rope_parameters=rope("linear", factor=2.5)), "layers.{layer}.input_layernorm"),
-    "qwen2": ("Qwen2ForCausalLM", dict(GROUPED, max_position_embeddings=2048, use_sliding_window=True,
-                                       sliding_window=6, max_window_layers=1,
-                                       rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=512),
-                                       saved_as=torch.bfloat16), "model.layers.{layer}.input_layernorm"),
-    "phi3": ("Phi3ForCausalLM", dict(GROUPED, hidden_size=64, original_max_position_embeddings=16, rope_parameters=rope(
-        "longrope", partial_rotary_factor=0.75, short_factor=[1.0, 1.1, 1.2, 1.4, 1.7, 2.0],
-        long_factor=[1.0, 1.5, 2.5, 4.0, 6.0, 9.0]), shard_size="40KB"), "model.layers.{layer}.input_layernorm"),
-    "qwen3": ("Qwen3ForCausalLM", dict(GROUPED, head_dim=12, rope_parameters=rope("dynamic", factor=2.0)),
-              "model.layers.{layer}.input_layernorm"),
-    "gemma": ("GemmaForCausalLM", dict(GROUPED, head_dim=12, num_key_value_heads=1),
-              "model.layers.{layer}.input_layernorm"),
-    "gemma2": ("Gemma2ForCausalLM", dict(GROUPED, head_dim=12, query_pre_attn_scalar=10, sliding_window=5,
-                                         attn_logit_softcapping=2.5, layer_types=PARTS),
-               "model.layers.{layer}.input_layernorm"),
-    "gemma3_text": ("Gemma3ForCausalLM", dict(GROUPED, head_dim=12, query_pre_attn_scalar=10, sliding_window=5,
-                                              layer_types=PARTS), "model.layers.{layer}.input_layernorm"),
-    "gemma3": ("Gemma3ForConditionalGeneration", dict(
-        text_config=dict(GROUPED, num_hidden_layers=1, head_dim=12, query_pre_attn_scalar=10, sliding_window=5,
-                         layer_types=PARTS[:1]),
-        vision_config=dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, image_size=8,
-                           patch_size=4), mm_tokens_per_image=4, image_token_index=39, boi_token_index=38,
-        eoi_token_index=37), "model.language_model.layers.{layer}.input_layernorm"),
-    "olmo2": ("Olmo2ForCausalLM", GROUPED, "model.layers.{layer}.self_attn"),
-    "gpt_oss": ("GptOssForCausalLM", dict(
-        GROUPED, max_position_embeddings=4096, head_dim=12, sliding_window=5, num_local_experts=3,
-        num_experts_per_tok=2, swiglu_limit=0.75, rope_parameters=rope(
-            "yarn", 150000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False,
-            original_max_position_embeddings=1024)),
-        "model.layers.{layer}.input_layernorm"),
-    "qwen3_moe": ("Qwen3MoeForCausalLM", dict(GROUPED, head_dim=12, num_experts=2, num_experts_per_tok=1,
-                                              moe_intermediate_size=8), "model.layers.{layer}.input_layernorm"),
-    "smollm3": ("SmolLM3ForCausalLM", dict(GROUPED, no_rope_layer_interval=2),
-                "model.layers.{layer}.input_layernorm"),
-    "granite": ("GraniteForCausalLM", dict(GROUPED, attention_multiplier=0.3, embedding_multiplier=3.0,
-                                           residual_multiplier=0.5, logits_scaling=2.0),
-                "model.layers.{layer}.input_layernorm"),
-    "glm4": ("Glm4ForCausalLM", dict(GROUPED, head_dim=12, rope_parameters=rope(partial_rotary_factor=0.5)),
-             "model.layers.{layer}.input_layernorm"),
-    "esm": ("EsmModel", dict(SMALL, num_attention_heads=2, position_embedding_type="rotary", mask_token_id=3),
-            "encoder.layer.{layer}.attention.LayerNorm"),
-    "modernbert": ("ModernBertForMaskedLM", dict(SMALL, layer_types=PARTS[::-1], local_attention=8),
-                   "model.layers.{layer}.attn_norm", "model.embeddings.norm"),
-}
-
-# ESM multiplies queries by 16^(-1/2) before it rotates them.
-QUERY_FACTORS = {"modeling_esm": 4.0}
-
-# MXFP4 has blocks of 32 inputs.
-MODELS["gpt_oss_mxfp4"] = ("GptOssForCausalLM", dict(MODELS["gpt_oss"][1], num_hidden_layers=1, intermediate_size=32),
-                           MODELS["gpt_oss"][2])
 E2M1 = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]
 
 # Those that softcheck model --tokens runs.
@@ -144,14 +66,14 @@ def draw_weights(model, plus_one, dtype):
         if words.endswith("weight") and weight.dim() == 1:
             sign = torch.where(torch.rand(weight.shape) < 0.25, -1.0, 1.0)
             drawn = sign * (0.5 + torch.rand(weight.shape)) - (1 if plus_one else 0)
-        elif weight.dim() == 1:
+        elif weight.dim() <= 1:
             drawn = 0.5 * torch.randn(weight.shape)
         elif "embed" in words or "wte" in words or "wpe" in words:
             drawn = torch.randn(weight.shape)
         else:
             conv = "c_attn" in words
             drawn = torch.randn(weight.shape) / weight.shape[0 if conv else -1] ** 0.5
-            if any(word in words for word in ("q_", "k_", "query", "key", "qkv", "c_attn")):
+            if any(word in words for word in ("q_", "k_", "query", "key", "qkv", "c_attn", ".q.", ".k.", "kv_")):
                 outputs = weight.shape[1 if conv else 0]
                 scales = torch.exp(0.5 * torch.randn(-(-outputs // head_dim))).repeat_interleave(head_dim)[:outputs]
                 drawn = drawn * (scales if conv else scales[:, None])
@@ -272,18 +194,20 @@ def write_gguf(name, model, folder):
     writer.close()
 
 
-def observe(model, inputs, norms, layers):
-    """What the heads have, by layer, in one forward pass."""
+def observe(model, inputs, places):
+    """What the heads have, by layer, in one forward pass.
+
+    places   a layer's attention (none: as they are called), the norm before it, and its keys' norm if it is another
+    """
     modeling = sys.modules[type(model).__module__]
     eager, softmax = modeling.eager_attention_forward, torch.nn.functional.softmax
-    queries, keys, scores, entered = [], [], [], {}
+    called, entered = {}, {}
 
     def recorded_attention(module, query, key, *arguments, **options):
-        queries.append(query * QUERY_FACTORS.get(modeling.__name__.rpartition(".")[2], 1.0))
-        keys.append(key)
+        seen = called[module] = [query * QUERY_FACTORS.get(modeling.__name__.rpartition(".")[2], 1.0), key]
 
         def recorded_softmax(logits, *others, **more):
-            scores.append(logits)
+            seen.append(logits)
             return softmax(logits, *others, **more)
 
         torch.nn.functional.softmax = recorded_softmax
@@ -292,13 +216,11 @@ def observe(model, inputs, norms, layers):
         finally:
             torch.nn.functional.softmax = softmax
 
-    def remember(layer):
-        def hook(module, arguments, options):
-            entered[layer] = arguments[0] if arguments else options["hidden_states"]
-        return hook
+    def remember(module, arguments, options):
+        entered[module] = arguments[0] if arguments else options["hidden_states"]
 
-    hooks = [part(model, norms(layer)).register_forward_pre_hook(remember(layer), with_kwargs=True)
-             for layer in range(layers)]
+    hooks = [part(model, norm).register_forward_pre_hook(remember, with_kwargs=True)
+             for norm in {norm for place in places for norm in place[1:]}]
     modeling.eager_attention_forward = recorded_attention
     try:
         with torch.no_grad():
@@ -307,22 +229,25 @@ def observe(model, inputs, norms, layers):
         modeling.eager_attention_forward = eager
         for hook in hooks:
             hook.remove()
-    assert len(queries) == len(keys) == len(scores) == layers == len(entered)
+    assert len(called) == len(places)
     found = {}
-    for layer in range(layers):
-        found[f"layers.{layer}.input"] = entered[layer][0]
-        found[f"layers.{layer}.query"] = queries[layer][0].transpose(0, 1)
-        found[f"layers.{layer}.key"] = keys[layer][0].transpose(0, 1)
-        found[f"layers.{layer}.scores"] = scores[layer][0]
+    for layer, (place, next_called) in enumerate(zip(places, called, strict=True)):
+        query, key, scores = called[part(model, place[0]) if place[0] else next_called]
+        found[f"layers.{layer}.input"] = entered[part(model, place[1])][0]
+        for what, norm in zip(("key_input", "turned_input"), place[2:]):
+            found[f"layers.{layer}.{what}"] = entered[part(model, norm)][0]
+        found[f"layers.{layer}.query"] = query[0].transpose(0, 1)
+        found[f"layers.{layer}.key"] = key[0].transpose(0, 1)
+        found[f"layers.{layer}.scores"] = scores[0]
     return {name: value.contiguous().clone() for name, value in found.items()}
 
 
-def observe_in_f64(model, batches, norms, layers):
+def observe_in_f64(model, batches, places):
     """Queries and keys of the same inputs, everything computed in f64: weights are exact in it."""
     model.double()
     observed = {}
     for number, inputs in enumerate(batches):
-        for what, value in observe(model, inputs, norms, layers).items():
+        for what, value in observe(model, inputs, places).items():
             if what.endswith((".query", ".key")):
                 assert value.dtype == torch.float64
                 observed[f"input.{number}.{what}"] = value
@@ -347,25 +272,29 @@ def make(name):
     folder.mkdir(parents=True)
     if name in GGUF_MODELS:
         write_gguf(name, model, folder)
-    config = config.get_text_config()
-    layers = config.num_hidden_layers
-
-    def norms(layer):
-        return first_norm[0] if first_norm and layer == 0 else norm.format(layer=layer, below=layer - 1)
+    places, text = norm, config.get_text_config()
+    if isinstance(norm, str):
+        places = [(None, first_norm[0] if first_norm and layer == 0 else norm.format(layer=layer, below=layer - 1))
+                  for layer in range(text.num_hidden_layers)]
 
     observed, batches = {}, []
     for number, length in enumerate(LENGTHS):
-        if name == "vit":
-            inputs = dict(pixel_values=torch.randn(1, config.num_channels, config.image_size, config.image_size))
-        else:
-            inputs = dict(input_ids=torch.randint(3, config.vocab_size, (1, length)))
+        inputs, vision = {}, getattr(config, "vision_config", config)
+        if name in ("clip", "siglip", "vit"):
+            inputs["pixel_values"] = torch.randn(1, vision.num_channels, vision.image_size, vision.image_size)
+        if name == "whisper":
+            inputs["input_features"] = torch.randn(1, config.num_mel_bins, 2 * config.max_source_positions)
+        if name in ("t5", "whisper"):
+            inputs["decoder_input_ids"] = torch.randint(3, config.vocab_size, (1, length - 2))
+        if name not in ("vit", "whisper"):
+            inputs["input_ids"] = torch.randint(3, text.vocab_size, (1, length))
         batches.append(inputs)
-        for what, value in observe(model, inputs, norms, layers).items():
+        for what, value in observe(model, inputs, places).items():
             observed[f"input.{number}.{what}"] = value.float()
     if name in RUN_ON_TOKENS:
         lines = [json.dumps(inputs["input_ids"][0].tolist()) + "\n" for inputs in batches]
         (folder / "tokens.jsonl").write_text("".join(lines))
-        safetensors.torch.save_file(observe_in_f64(model, batches, norms, layers), folder / "observed_f64.safetensors")
+        safetensors.torch.save_file(observe_in_f64(model, batches, places), folder / "observed_f64.safetensors")
     if name not in GGUF_MODELS:
         model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)
         (folder / "generation_config.json").unlink(missing_ok=True)

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "numerics/formats/fp_environment.hpp"
-#include "numerics/matrices/gram_iteration.hpp"
 #include "numerics/matrices/scaled_matrix.hpp"
 #include "proptests/tests/numerics/fp_control.hpp"
 #include "proptests/tests/numerics/singular_value_matrices.hpp"

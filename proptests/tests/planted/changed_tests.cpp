@@ -1,5 +1,6 @@
 #include <sstream>
 #include <stdexcept>
+#include <vector>
 
 #include "proptests/tests/planted/bug_table.hpp"
 #include "proptests/tests/planted/changed_build.hpp"
@@ -7,17 +8,19 @@
 namespace softcheck::planted {
 namespace {
 
-std::string judge_command(const Places& places, const std::string& symbol, const std::string& dtype) {
+// The zoo's row of a symbol and dtype whose domain begins with these words (the plain one where there are none).
+std::string judge_command(const Places& places, const std::string& symbol, const std::string& dtype,
+                          const std::string& domain) {
   std::istringstream lines(contents_of(places.build / "kernels/ZOO.tsv"));
   for (std::string line; std::getline(lines, line);) {
+    std::vector<std::string> row;
     std::istringstream fields(line);
-    std::string library, name, op, format, contract, require;
-    for (std::string* field : {&library, &name, &op, &format, &contract, &require}) std::getline(fields, *field, '\t');
-    if (name != symbol || format != dtype) continue;
-    const std::string path = (places.scratch / "kernels" / ("lib" + library + ".so")).string();
+    for (std::string field; std::getline(fields, field, '\t');) row.push_back(field);
+    if (row.at(1) != symbol || row.at(3) != dtype || !row.back().starts_with(domain.empty() ? "-" : domain)) continue;
+    const std::string path = (places.scratch / "kernels" / ("lib" + row[0] + ".so")).string();
     return shell_word((places.build / "softcheck").string()) + " kernel " + shell_word(path + ":" + symbol) + " --op " +
-           op + " --dtype " + dtype + " --contract " + shell_word(contract) + " --require " + require +
-           " --effort quick";
+           row[2] + " --dtype " + dtype + " --contract " + shell_word(row.at(4)) + " --require " + row.at(5) +
+           (domain.empty() ? "" : " --domain " + shell_word(row.back())) + " --effort quick";
   }
   throw std::runtime_error("no line for " + symbol + " " + dtype + " in the zoo");
 }
@@ -29,9 +32,9 @@ std::filesystem::path of(const Places& places, const std::filesystem::path& prog
 
 std::string test_command(const Places& places, const std::string& test) {
   std::istringstream words(test);
-  std::string program, filter, dtype;
-  words >> program >> filter >> dtype;
-  if (program == "judge") return judge_command(places, filter, dtype);
+  std::string program, filter, dtype, domain;
+  words >> program >> filter >> dtype >> domain;
+  if (program == "judge") return judge_command(places, filter, dtype, domain);
   if (program == "shell") {
     const bool transcript = filter.ends_with(".txt");
     const std::string file = shell_word((places.source / filter).string());

@@ -1,6 +1,5 @@
 // The judge that Coq proved and OCaml runs, against ours: its numbers are the contract's, its thresholds ours, and it
 // accuses what ours fails and nothing that ours passes.
-#include "judge/certification/extracted_judge.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -175,6 +175,16 @@ def cross_entropy_backward(logits, labels, upstream, label_smoothing, ignore_ind
         return torch.autograd.grad(cross_entropy(leaf, labels, label_smoothing, ignore_index), leaf, upstream)[0]
 
 
+def soft_cross_entropy(logits, targets):
+    return torch.nn.functional.cross_entropy(logits, targets, reduction="none")
+
+
+def soft_cross_entropy_backward(logits, targets, upstream):
+    with torch.enable_grad():
+        leaf = logits.detach().requires_grad_()
+        return torch.autograd.grad(soft_cross_entropy(leaf, targets), leaf, upstream)[0]
+
+
 def topk_of_softmax(logits, k, renormalize):
     """The router of Mixtral and of most later models."""
     weights, ids = torch.topk(torch.softmax(logits, -1, dtype=None if logits.dtype == torch.float64 else torch.float32), k, -1)
@@ -239,6 +249,8 @@ def gradients_and_losses():
         *kernels_of("log_softmax(dim=0), gradient", "log_softmax_backward", log_softmax_backward_along_columns, DOCS + "generated/torch.nn.functional.log_softmax.html", **rows),
         *kernels_of("cross_entropy", "cross_entropy", cross_entropy, docs, **loss),
         *kernels_of("cross_entropy, gradient", "cross_entropy_backward", cross_entropy_backward, docs, **loss),
+        *kernels_of("cross_entropy of probabilities", "soft_cross_entropy", soft_cross_entropy, docs, **loss),
+        *kernels_of("cross_entropy of probabilities, gradient", "soft_cross_entropy_backward", soft_cross_entropy_backward, docs, **loss),
         *kernels_of("topk(softmax)", "topk_softmax", topk_of_softmax, DOCS + "generated/torch.topk.html", arrays="torch", notes="of the softmax in float32 at least, as Mixtral's router has it"),
         *kernels_of("ring attention's merger", "merge_states", merge_states, DOCS + "distributed.tensor.html", arrays="torch", notes="_SDPAMerger of torch.distributed.tensor.experimental; the outputs of empty parts are 0", arguments={"domain": "n>=2 rows>=1"}),
     ]
