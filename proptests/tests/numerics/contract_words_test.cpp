@@ -77,7 +77,8 @@ TEST(Contract, WordsOfFormsAndStorageAreRead) {
 }
 
 TEST(Contract, WordsOfCommonArithmeticAreRead) {
-  const char* words = "differences=bf16 softcap=f16 sinks=bf16 gradient=jacobian exp_floor=2^-126 lse=running sigmoid=tanh";
+  const char* words =
+      "differences=bf16 softcap=f16 sinks=bf16 gradient=jacobian exp_floor=2^-126 lse=running sigmoid=tanh";
   const Contract contract = read(words);
   EXPECT_EQ(contract.differences, Format::bf16);
   EXPECT_EQ(contract.softcap, Format::f16);
