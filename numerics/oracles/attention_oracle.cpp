@@ -89,7 +89,8 @@ std::vector<Enclosure> AttentionOracle::sigmoid_output(double bias) const {
   const std::size_t items = value_size_ == 0 ? 0 : values_.size() / value_size_;
   for (std::size_t j = 0; j < items; ++j) {
     if (!scores_.is_visible(j)) continue;
-    const Enclosure weight = 1 / (1 + exp(-(scores_.logit(j) + Enclosure(bias))));
+    const Enclosure weight =
+        Enclosure(factors_.empty() ? 1 : factors_[j]) / (1 + exp(-(scores_.logit(j) + Enclosure(bias))));
     for (std::size_t c = 0; c < value_size_; ++c) output[c] += weight * Enclosure(values_[j * value_size_ + c]);
   }
   return output;

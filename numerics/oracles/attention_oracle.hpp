@@ -51,7 +51,7 @@ class AttentionOracle {
   Enclosure entropy() const { return weights().entropy(); }
   Enclosure beta() const;                 // 1 if attention is not adaptive
   std::vector<Enclosure> output() const;  // (dv)
-  /// Sigmoid attention: sum v / (1 + e^-(x + bias)) over the visible items but the sink, (dv).
+  /// Sigmoid attention: sum v / (1 + e^-(x + bias)) over the visible items but the sink, times the factors, (dv).
   std::vector<Enclosure> sigmoid_output(double bias) const;
 
  private:

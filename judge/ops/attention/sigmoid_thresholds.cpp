@@ -46,8 +46,12 @@ SigmoidThresholds::SigmoidThresholds(const AttentionTask& task, const AttentionR
     const LongApproximation coefficient = sigmoid(x);
     const SigmoidKey key{static_cast<double>(x.value), bound_of_size(x), UpperBound(bias), visible.score_errors[k],
                          bound_of_size(coefficient)};
-    outputs_.add({coefficient, 0, threshold_.key_error(key), UpperBound(1)},
-                 row.values.subspan(visible.items[k] * row.value_size, row.value_size));
+    ProductSums::Factor factor{coefficient, 0, threshold_.key_error(key), UpperBound(1)};
+    if (!row.kept.empty()) {
+      if (row.factor(visible.items[k]) == 0) continue;
+      factor = kept_weight(task.contract, row.dropout_scale, factor);
+    }
+    outputs_.add(factor, row.values.subspan(visible.items[k] * row.value_size, row.value_size));
   }
 }
 
@@ -62,7 +66,8 @@ Judgeable SigmoidThresholds::column(std::size_t column) const {
   result.vacuous = is_vacuous(upper(threshold.rounding), result.magnitude);
   double least = 0, most = 0;
   for (std::size_t k = 0; k < visible_.keys(); ++k) {
-    const double value = row_.values[visible_.items[k] * row_.value_size + column];
+    const std::size_t j = visible_.items[k];
+    const double value = row_.factor(j) * row_.values[j * row_.value_size + column];
     (value < 0 ? least : most) += value;
   }
   // These sums round, too.
