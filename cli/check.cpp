@@ -147,10 +147,10 @@ void add_check_verb(Verb app) {
   verb.add_option("--softcap", asked.softcap,
                   "Losses, attention: logits or scores x become softcap tanh(x / softcap) (0: they stay)",
                   within(0.0, largest));
-  verb.add_option("--sigmoid-bias", asked.sigmoid_bias, "sigmoid_attention: added to all scores (-ln of the keys)",
-                  within(-largest, largest));
   verb.add_option("--dropout-scale", asked.dropout_scale,
                   "Attention: the factor of the weights that --dropout keeps (1)", within(0.0, largest));
+  verb.add_option("--sigmoid-bias", asked.sigmoid_bias, "sigmoid_attention: added to all scores (-ln of the keys)",
+                  within(-largest, largest));
   verb.add_option("--reduction", asked.reduction, "cross_entropy_mean and its gradient: mean or sum (mean)",
                   typed("mean|sum"), checked([](const std::string& word) {
                     return word == "mean" || word == "sum" ? std::string() : "need mean or sum, got '" + word + "'";

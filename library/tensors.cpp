@@ -50,13 +50,14 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   const softcheck_attributes* const given = second->attributes;
   if (given == nullptr) throw UsageError("attributes: need those of a call of version 2, got NULL");
   // Callers built with an earlier header have no dropout_scale and no sigmoid_bias.
+  constexpr std::size_t with_dropout = offsetof(softcheck_attributes, sigmoid_bias);
   const std::size_t least =
       task.op->sigmoid ? sizeof(softcheck_attributes) : offsetof(softcheck_attributes, dropout_scale);
   if (given->size < least) {
     throw UsageError("attributes: need size " + std::to_string(sizeof(softcheck_attributes)) + ", got " +
                      std::to_string(given->size));
   }
-  if (given->size >= offsetof(softcheck_attributes, sigmoid_bias)) task.attributes.dropout_scale = given->dropout_scale;
+  if (given->size >= with_dropout) task.attributes.dropout_scale = given->dropout_scale;
   if (given->mean != 0 && !task.op->of_whole_calls) {
     throw UsageError("attributes: need mean 0, as " + std::string(to_string(task.op)) + " has a value for each row");
   }

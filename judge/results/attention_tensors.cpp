@@ -71,8 +71,8 @@ AttentionTensors::AttentionTensors(const TensorTask& task)
   row_.value_size = value_dim_;
   row_.scale = task.scale;
   row_.softcap = task.attributes.softcap;
-  row_.sigmoid_bias = task.attributes.sigmoid_bias.value_or(usual_sigmoid_bias(keys_));
   if (kept_) row_.dropout_scale = task.attributes.dropout_scale;
+  row_.sigmoid_bias = task.attributes.sigmoid_bias.value_or(usual_sigmoid_bias(keys_));
 }
 
 std::vector<std::int64_t> AttentionTensors::index(std::size_t row) const {

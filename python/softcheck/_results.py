@@ -248,8 +248,8 @@ def assert_output(
     Losses also take label_smoothing, z_loss and ignore_index; merges lse_base2; top-k renormalize; top_p_softmax top_p
     and min_p (0: off). attention and attention_backward take window (left, right; -1 is all), sinks (heads),
     alibi_slopes (heads), bias and causal_top_left; sigmoid_attention also sigmoid_bias, by default -ln of the number of
-    keys; attention_backward also lse_gradient (like lse), and attention
-    dropout_mask (batch, heads, queries, keys; True = kept) with dropout_scale, the factor of kept weights.
+    keys; attention_backward also lse_gradient (like lse), and attention dropout_mask (batch, heads, queries, keys;
+    True = kept) with dropout_scale, the factor of kept weights.
     With out and lse, attention_backward is judged as a function that read them, whatever errors they have. Without
     them it is judged as a function whose forward pass keeps the same contract.
 

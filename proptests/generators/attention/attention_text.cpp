@@ -163,15 +163,15 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (word.starts_with("softcap=")) {
       to.softcap = parse_number(value_of(word, "softcap"));
       if (!(to.softcap >= 0 && std::isfinite(to.softcap))) refuse("a finite softcap >= 0", word);
-    } else if (word.starts_with("sigmoid_bias=")) {
-      to.sigmoid_bias = parse_number(value_of(word, "sigmoid_bias"));
-      if (!std::isfinite(*to.sigmoid_bias)) refuse("a finite sigmoid_bias", word);
     } else if (word.starts_with("dropout=")) {
       behind.kept = true;
       to.dropout_scale = parse_number(value_of(word, "dropout"));
       if (!(to.dropout_scale > 0 && std::isfinite(to.dropout_scale))) refuse("a finite dropout > 0", word);
     } else if (word.starts_with("cache=")) {
       to.cache = numerics::parse_format(value_of(word, "cache"));
+    } else if (word.starts_with("sigmoid_bias=")) {
+      to.sigmoid_bias = parse_number(value_of(word, "sigmoid_bias"));
+      if (!std::isfinite(*to.sigmoid_bias)) refuse("a finite sigmoid_bias", word);
     } else if (word == "sinks") {
       behind.sinks = true;
     } else if (word == "dlse") {
