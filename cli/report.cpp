@@ -95,6 +95,7 @@ constexpr Entry captions[] = {
     {"exhaustive_", "The largest error against the argument, of every input of the format."},
     {"survivors_matrix", "Which planted bug each published test accepts."},
     {"survivors", "How many planted bugs each published test accepts."},
+    {"survivors_softmax", "The same for softmax in f32."},
 };
 
 // The page embeds a picture as an image, so that its file cannot run a script or load anything.

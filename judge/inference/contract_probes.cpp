@@ -182,7 +182,7 @@ void Prober::ask_attention(const std::vector<std::vector<double>>& rows, ProbeSe
 
 void Prober::ask(const std::vector<std::vector<double>>& given, double theta, ProbeSet& probes,
                  std::uint64_t auxiliary) {
-  if (op_->is_attention() && theta != 1) return;
+  if (theta != 1 && (op_->is_attention() || !(op_->has_theta || domain_.temperature))) return;
   std::vector<std::vector<double>> rows = given;
   // A mean shows a loss best if it has only that one.
   const std::uint64_t wanted = !op_->is_attention() && has_one_value(op_) ? 1 : rows.size();

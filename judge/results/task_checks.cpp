@@ -97,11 +97,13 @@ void require_roles(const TensorTask& task) {
                               (task.roles.empty() ? std::to_string(task.inputs.size()) + " tensors" : list_of(roles)));
 }
 
-// A cache may be narrower than the queries.
-bool is_cache(Op op, Role role, const GivenTensor& tensor, numerics::Format of_queries) {
+// Keys and values of one dtype may be narrower than the queries.
+bool is_cache(const TensorTask& task, Role role, const GivenTensor& tensor, numerics::Format of_queries) {
   const auto bits = [](numerics::Format format) { return numerics::properties(format).storage_bits; };
-  const bool cached = op->is_attention() && !is_attention_gradient(op) && (role == Role::key || role == Role::value);
-  return cached && tensor.format && bits(*tensor.format) < bits(of_queries);
+  const GivenTensor* const keys = input_of(task, Role::key);
+  const bool cached =
+      task.op->is_attention() && !is_attention_gradient(task.op) && (role == Role::key || role == Role::value);
+  return cached && tensor.format && keys->format == tensor.format && bits(*tensor.format) < bits(of_queries);
 }
 
 void require_input(const TensorTask& task, Role role, const GivenTensor& tensor, numerics::Format format) {
@@ -113,7 +115,7 @@ void require_input(const TensorTask& task, Role role, const GivenTensor& tensor,
   // Class weights may be wide, like other parameters of a kernel.
   const bool of_classes = definition != nullptr && definition->extent == Extent::classes;
   if (of_classes && tensor.format == wide_format(format)) return;
-  if (is_cache(task.op, role, tensor, format)) return;
+  if (is_cache(task, role, tensor, format)) return;
   if (!is_wide(task.op, role)) return require_same_format(tensor, name, format, first + " has it");
   require_same_format(tensor, name, wide_format(format),
                       first + " is " + std::string(numerics::properties(format).name));

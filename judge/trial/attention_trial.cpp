@@ -203,15 +203,17 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
     reach_sizes(sizes_, attention);
   }
   WorstFindings worst;
+  VacuityCount of_call;
   op().judge(task_, attention, got, chosen, [&](std::size_t row, RowVerdicts verdicts) {
-    vacuity_ += verdicts.vacuity;
-    if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = describe_call(attention, remark, row).text();
+    of_call += verdicts.vacuity;
+    if (unbounded_row_.empty() && of_call.unbounded > 0) unbounded_row_ = describe_call(attention, remark, row).text();
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
       tally_.add(finding, [&] { return asked(attention, remark, row).text(); });
       worst.add(std::move(finding), row);
     }
   });
+  vacuity_.add_call(of_call);
   if (!chosen) note_failure(attention, got, worst);
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {

@@ -1,5 +1,6 @@
 #include "judge/verdict/value_certificate.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -122,6 +123,12 @@ void VacuityCount::add_row(bool is_unbounded, bool is_resolved) {
   }
   ++rows;
   if (is_unbounded) ++unbounded;
+}
+
+void VacuityCount::add_call(VacuityCount call) {
+  constexpr std::size_t most = 1024;
+  call.vacuous = std::min(call.vacuous, most);
+  *this += call;
 }
 
 VacuityCount& VacuityCount::operator+=(const VacuityCount& other) {

@@ -82,6 +82,8 @@ struct VacuityCount {
   bool add(const numerics::Contract& contract, double magnitude, double resolution, bool is_vacuous);
   void add_row(bool is_unbounded, bool is_resolved = true);
   VacuityCount& operator+=(const VacuityCount& other);
+  /// Adds a call's values, of which at most 1,024 count as vacuous: one long call does not decide alone.
+  void add_call(VacuityCount call);
   /// More than one value in a hundred: the contract promises too little for a verdict.
   bool too_many() const { return vacuous * 100 > judged; }
   /// The same for rows.

@@ -40,7 +40,7 @@ BUG(mutant_attention_exp_of_degree_two, attend) {
 
 // C12: a NaN is looked for in the first 300 keys; later NaN scores count as masked.
 // @judged attention f32: plain entropy=exact; fail C12; ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; witness
-// 301
+// >=301
 BUG(mutant_attention_nan_beyond_300_keys, attend_changed_rows) {
   for (std::size_t j = 300; j < row.items(); ++j) {
     if (std::isnan(score(row, j))) row.visible[j] = 0;

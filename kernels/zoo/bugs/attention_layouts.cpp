@@ -81,7 +81,7 @@ BUG(mutant_attention_mask_transposed, attend_changed_call) {
 }
 
 // C6: the number of a batch is stored in two bits.
-// @judged attention f32: plain entropy=exact; fail C6; EveryPairOfClassesIsComputed
+// @judged attention f32: plain entropy=exact; fail C6; EveryPairOfClassesIsComputed; output|lse|entropy|kernel.nan_row
 BUG(mutant_attention_batch_in_two_bits, attend_changed_rows) { take_query_of(a, {at.b & 3, at.h, at.i}, row); }
 
 // C6: head numbers wrap after sixteen query heads.

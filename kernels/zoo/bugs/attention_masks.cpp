@@ -51,7 +51,8 @@ BUG(mutant_attention_adaptive_without_maximum_one, attend_by_beta) {
 }
 
 // C10: the diagonal of blocks of 64 queries is one too far from the second block on.
-// @judged attention f32: plain entropy=exact; fail C10; EveryPairOfClassesIsComputed
+// @judged attention f32: plain entropy=exact; fail C10; EveryPairOfClassesIsComputed;
+// output|lse|entropy|kernel.masked_row
 BUG(mutant_attention_causal_beyond_64_queries, attend_changed_rows) {
   const std::int64_t next = at.i + a.diagonal + 1;
   if (a.causal && at.i >= 64 && next >= 0 && next < a.keys) row.visible[static_cast<std::size_t>(next)] = 1;
@@ -99,7 +100,7 @@ BUG(mutant_attention_mask_high_nibble, attend_hiding_bytes) { return byte % 16 =
 BUG(mutant_attention_mask_low_bit, attend_hiding_bytes) { return byte % 2 == 0; }
 
 // C10: the mask is loaded for 64 queries; later ones use the rows of the first.
-// @judged attention f32: plain entropy=exact; fail C10; EveryPairOfClassesIsComputed; witness 65
+// @judged attention f32: plain entropy=exact; fail C10; EveryPairOfClassesIsComputed; witness >=65
 BUG(mutant_attention_mask_of_64_queries, attend_changed_rows) {
   if (!a.masked || a.causal || at.i < 64) return;
   for (std::int64_t j = 0; j < a.keys; ++j) {

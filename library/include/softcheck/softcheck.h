@@ -141,7 +141,8 @@ SOFTCHECK_API void softcheck_free(char* report);
  *   "ended_early"      why the report is partial: interrupted, or out of budget; "" if it is complete
  *   "attributes"       if the call has some: "label_smoothing", "z_loss", "softcap", "ignore_index"; if they are on,
  *                      "top_p" and "min_p"; for top-k "k" and "renormalize"; for a mean of losses "mean"; for attention
- *                      "window", "softcap", "causal_top_left" and "interleaved_heads"
+ *                      "window", "softcap", "causal_top_left" and "interleaved_heads", with a dropout also
+ *                      "dropout_scale", and for sigmoid attention "sigmoid_bias"
  *
  * At effort "exhaustive" also "statements":
  * [{"name", "rows", "judged", "verdict", "share", "share_at_most", "claim", "worst", "least_exponential",

@@ -23,7 +23,6 @@ struct Range {
   }
 };
 
-constexpr std::size_t any_more = 16;  // for classes without an upper limit
 constexpr std::array<Range, 15> dims{{{1, 1},
                                       {2, 7},
                                       {8, 31},
@@ -39,7 +38,7 @@ constexpr std::array<Range, 15> dims{{{1, 1},
                                       {192, 192},
                                       {193, 255},
                                       {256, 256}}};
-constexpr std::array<Range, 3> batches{{{1, 1}, {2, 2}, {3, any_more}}};
+constexpr std::array<Range, 4> batches{{{1, 1}, {2, 2}, {3, 4}, {5, 16}}};
 constexpr std::array<Range, 5> groups{{{1, 1}, {2, 2}, {3, 7}, {8, 16}, {17, 128}}};
 constexpr std::array<Range, 6> queries{{{1, 1}, {2, 15}, {16, 63}, {64, 127}, {128, 1023}, {1024, 4096}}};
 constexpr std::array<Range, 8> keys{
@@ -52,10 +51,7 @@ std::optional<std::size_t> class_in(std::span<const Range> ranges, std::size_t v
 
 std::vector<std::string> names_of(std::span<const Range> ranges) {
   std::vector<std::string> names;
-  for (const Range& range : ranges) {
-    names.push_back(range.least == 3 && range.most == any_more ? std::to_string(range.least) + " or more"
-                                                               : range.name());
-  }
+  for (const Range& range : ranges) names.push_back(range.name());
   return names;
 }
 

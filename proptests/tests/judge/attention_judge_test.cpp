@@ -308,6 +308,16 @@ TEST(AttentionJudge, AScoreThatMayErrByAnythingPromisesNothing) {
   EXPECT_TRUE(verdicts.vacuity.too_many());
 }
 
+TEST(AttentionJudge, OneLongCallDoesNotMakeAJudgementVacuous) {
+  VacuityCount count{.judged = 200000, .vacuous = 1000};
+  count.add_call({.judged = 20000, .vacuous = 10000});
+  EXPECT_EQ(count.judged, 220000U);
+  EXPECT_EQ(count.vacuous, 2024U);
+  EXPECT_FALSE(count.too_many());
+  count.add_call({.judged = 300, .vacuous = 300});
+  EXPECT_TRUE(count.too_many());
+}
+
 TEST(AttentionJudge, NarrowWeightsNeedTheirWord) {
   const std::vector<double> query{1}, keys{0, 0.5}, values{1, 0};
   const AttentionRow row{

@@ -98,6 +98,7 @@ KeptCall kept_inputs(Op op, const softcheck_call& call) {
                             .mean = sent.mean != 0,
                             .top_p = sent.top_p,
                             .min_p = sent.min_p};
+    if (op->sigmoid) kept.task.attributes.sigmoid_bias = sent.sigmoid_bias;
   }
   return kept;
 }

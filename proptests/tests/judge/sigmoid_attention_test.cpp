@@ -9,13 +9,13 @@ namespace {
 
 using namespace numerics;
 
-const std::vector<double> query{1}, keys{0, 2}, values{1, -3};
+const std::vector<double> one_query{1}, two_keys{0, 2}, two_values{1, -3};
 
 AttentionRow row_with(double bias, std::vector<std::uint8_t> visible = {1, 1}) {
   AttentionRow row;
-  row.query = query;
-  row.keys = keys;
-  row.values = values;
+  row.query = one_query;
+  row.keys = two_keys;
+  row.values = two_values;
   row.value_size = 1;
   row.visible = std::move(visible);
   row.sigmoid_bias = bias;

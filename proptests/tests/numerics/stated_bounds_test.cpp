@@ -262,7 +262,7 @@ TEST(StatedBounds, OfAttentionAreTheDocuments) {
 }
 
 const std::vector<CrossEntropyOptions> every_option{
-    {}, {0.1, 0, 0, 2}, {0, 0.01, 0, 2}, {0, 0, 30, 8}, {0.3, 0.5, 0.7, 2}};
+    {}, {0.1, 0, 0}, {0, 0.01, 0}, {.softcap = 30, .tanh_error = 8}, {0.3, 0.5, 0.7}};
 
 TEST(StatedBounds, OfCrossEntropyAndItsGradientAreTheDocuments) {
   const PrecisionScope precision(256);
