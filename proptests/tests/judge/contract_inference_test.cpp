@@ -270,6 +270,13 @@ TEST(InferContract, WhatNoAnswerCanTellIsAssumed) {
   EXPECT_EQ(words["lse"], "lse=centred assumed");
 }
 
+// Eight bits cannot tell long rows of coefficients apart.
+TEST(InferContract, AContractThatHoldsButSaysNothingIsNamed) {
+  const Inference inference = inferred(inferred_subject("correct_top_p_softmax", Op::top_p_softmax, Format::e4m3));
+  EXPECT_FALSE(inference.contract);
+  EXPECT_THAT(inference.failure, HasSubstr("' holds, but its thresholds are as wide as some values"));
+}
+
 TEST(InferContract, NoContractFitsAWrongKernel) {
   // Of values, of a declared word, of values far from the rows asked, of layouts, of NaN.
   for (const char* symbol : {"mutant_no_max_shift", "mutant_ignores_mask", "mutant_ignores_row_stride",

@@ -1,11 +1,14 @@
 // What a report tells first, and which causes it names.
+#include <algorithm>
 #include <cstdlib>
 
 #include "judge/call/evidence.hpp"
 #include "judge/report/failure_story.hpp"
+#include "judge/trial/attention_hints.hpp"
 #include "judge/trial/effort_properties.hpp"
 #include "judge/trial/wrong_value.hpp"
 #include "judge/verdict/certificate_text.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 #include "proptests/tests/judge/kernel_samples.hpp"
 #include "proptests/tests/judge/row_samples.hpp"
 
@@ -123,6 +126,40 @@ TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
             "cause: -inf is due whatever masked= says; -inf - -inf and 0 / 0 are NaN");
   EXPECT_EQ(cause_of(zoo_subject("f", {.contract = "masked=zero"}), no_item),
             "cause: the contract says otherwise; masked=nan grants a NaN here");
+}
+
+TEST(FailureCauses, AnotherReadingThatExplainsAttentionStandsAboveItsValues) {
+  const std::string sentence = "EveryValueLiesWithinItsThreshold", told = " the results of ";
+  const auto attention_table = [&](const std::string& symbol, Format format = Format::f32) {
+    return table_of(zoo_subject(symbol, {.op = Op::attention, .format = format}), {sentence});
+  };
+  EXPECT_THAT(attention_table("mutant_attention_grouped_heads_interleaved", Format::bf16),
+              HasSubstr(told + "a call whose query head h reads key head h % kv_heads (domain heads=interleaved)\n"));
+  EXPECT_THAT(attention_table("mutant_attention_causal_plus_one"), Not(HasSubstr(told)));
+  const std::string top_left = attention_table("mutant_attention_causal_top_left", Format::f64);
+  EXPECT_THAT(top_left,
+              HasSubstr(told + "a causal call whose first query stands at the first key (domain causal=top-left)\n"));
+  const std::size_t cause = top_left.find("cause: the first ");  // once, above the values that it explains
+  EXPECT_LT(cause, top_left.find(sentence + " fails on"));
+  EXPECT_EQ(cause, top_left.rfind("cause: the first "));
+}
+
+// 0 * NaN fails under every reading.
+TEST(FailureCauses, AHiddenNanDoesNotHideAnotherReading) {
+  AttentionCase finite = drawn_attention(small_attention(4), 1, 1).front();
+  finite.nan = 0;
+  finite.causal = true;
+  finite.attributes = {};
+  finite.sequences = {};
+  finite.gradients.clear();
+  for (std::vector<double>* numbers : {&finite.queries, &finite.keys, &finite.values}) std::ranges::fill(*numbers, 1);
+  AttentionCase hidden = finite;
+  hidden.values.back() = nan;
+  const KernelSubject subject = zoo_subject("f", {.op = Op::attention});
+  AttentionHints hints;
+  hints.ask(hidden, [](const AttentionCase&) { return false; });
+  hints.ask(finite, [](const AttentionCase& other) { return other.causal && other.attributes.top_left; });
+  EXPECT_THAT(hints.lines(subject), ::testing::ElementsAre(HasSubstr("domain causal=top-left")));
 }
 
 // One line says that a second claim has the same cause, and values come before rows without one.

@@ -132,22 +132,6 @@ TEST(FailureLines, AnInferenceIsNamedWhereAnotherContractMayFit) {
   }
 }
 
-TEST(FailureLines, AnotherReadingThatExplainsAttentionIsNamed) {
-  const std::string sentence = "EveryValueLiesWithinItsThreshold", told = " the results of ";
-  EXPECT_THAT(
-      judgement_summary("mutant_attention_grouped_heads_interleaved", sentence, Op::attention, Format::bf16).table(),
-      HasSubstr(told + "a call whose query head h reads key head h % kv_heads (domain heads=interleaved)\n"));
-  const std::string top_left =
-      judgement_summary("mutant_attention_causal_top_left", sentence, Op::attention, Format::f64).table();
-  EXPECT_THAT(top_left,
-              HasSubstr(told + "a causal call whose first query stands at the first key (domain causal=top-left)\n"));
-  const std::size_t cause = top_left.find("cause: the first ");  // once, above the values that it explains
-  EXPECT_LT(cause, top_left.find(sentence + " fails on"));
-  EXPECT_EQ(cause, top_left.rfind("cause: the first "));
-  EXPECT_THAT(judgement_summary("mutant_attention_causal_plus_one", sentence, Op::attention).table(),
-              Not(HasSubstr(told)));
-}
-
 // By the plainest property, and by those that make calls after others.
 JudgementSummary reported_after_others(const std::string& symbol, Op op, const std::string& domain = "") {
   const KernelSubject subject = zoo_subject(symbol, {op, Format::f32, "", domain});

@@ -1,3 +1,6 @@
+#include <cmath>
+#include <tuple>
+
 #include "judge/ops/attention/claim_verdict.hpp"
 #include "judge/verdict/value_certificate.hpp"
 #include "numerics/oracles/adaptive_oracle.hpp"
@@ -134,6 +137,19 @@ TEST(RowJudge, ThresholdsAsWideAsTheValuesAreVacuous) {
   for (const Op op : {Op::softmax, Op::logsumexp, Op::entropy}) {
     const Row got = ideal(op, Format::bf16, logits, 1);
     EXPECT_TRUE(judge_row(op, contract, logits, 1, got, "").vacuity.too_many()) << to_string(op);
+  }
+}
+
+// A total of 4096 terms of size ln 4096 that ends near 0, where no kernel has a relative accuracy; and one whose errors
+// are as large as its terms.
+TEST(RowJudge, OnlyARunningTotalThatCancelsIsNotVacuous) {
+  const Row cancelling(4096, -std::log(4095.0)), plain(65536, 0.0);
+  for (const auto& [logits, words, counted] : {std::tuple{&cancelling, "acc=f32 lse=running", 0U},
+                                               {&plain, "acc=f32 lse=running", 0U},
+                                               {&plain, "acc=bf16 lse=running", 1U}}) {
+    const Contract contract = parse_contract(words, Format::f64, Format::f64);
+    const Row got = ideal(Op::logsumexp, Format::f64, *logits, 1);
+    EXPECT_EQ(judge_row(Op::logsumexp, contract, *logits, 1, got, "").vacuity.vacuous, counted) << words;
   }
 }
 

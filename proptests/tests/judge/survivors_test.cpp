@@ -77,6 +77,12 @@ TEST(Survivors, CriteriaAcceptWhatTheyAcceptAndTheJudgeNothing) {
   const Names correct{"correct_two_pass", "correct_kahan", "example_softmax_c"};
   EXPECT_EQ(accepted(matrix, "softcheck", ZooKernelKind::correct), correct);
   EXPECT_EQ(accepted(matrix, "llm.c", ZooKernelKind::correct), correct);
+
+  const SurvivorMatrix part = matrix.of("softmax", numerics::Format::f32),
+                       none = matrix.of("softmax", numerics::Format::f16);
+  EXPECT_EQ(part.lines.size(), matrix.lines.size());
+  ASSERT_EQ(none.lines.size(), 1U);
+  EXPECT_EQ(none.lines[0].name, "softcheck");
 }
 
 TEST(Survivors, TheSameSeedGivesTheSameBytes) {
