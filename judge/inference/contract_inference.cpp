@@ -46,6 +46,7 @@ void learn_from_failures(const KernelJudgement& judgement, ContractSearch& searc
 }  // namespace
 
 ReportVerdict Inference::verdict() const {
+  if (says_nothing) return ReportVerdict::vacuous;
   // Without a contract, a pass by the widest one is a failure: results broke it in the search.
   if (!contract) return judgement.verdict <= ReportVerdict::undecided ? judgement.verdict : ReportVerdict::fail;
   return std::min(judgement.verdict, grade.is_plausible() ? ReportVerdict::pass : ReportVerdict::undecided);
@@ -138,8 +139,11 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
     little = "; " + words_beyond_default(*found) + " would hold, but says too little to be a contract";
   }
   if (found && result.judgement.verdict == ReportVerdict::vacuous) {
-    result.failure = "'" + numerics::to_string(*found) +
-                     "' holds, but its thresholds are as wide as some values: judge a domain of shorter rows";
+    result.failure =
+        "'" + numerics::to_string(*found) +
+        "' holds, but its thresholds are as wide as some values: judge a domain of shorter rows or smaller "
+        "logits";
+    result.says_nothing = true;
     return result;
   }
   // Show the judgement by a contract with meaningful thresholds, and its failures shrunk.

@@ -19,6 +19,7 @@ struct Inference {
   ContractGrade grade;                         // of the contract
   std::size_t answers = 0;                     // number of rows whose results were compared with the candidates
   std::string failure;                         // the reason if there is no contract
+  bool says_nothing = false;                   // a contract holds, but its thresholds are as wide as values
   KernelSubject subject;                       // with that contract, or with the widest one tried
   KernelJudgement judgement;                   // of that subject
 

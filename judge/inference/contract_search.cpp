@@ -361,7 +361,7 @@ std::vector<InferredWord> ContractSearch::words(const Contract& found) {
     result.back() = {word_of(found, "entropy"), Evidence::assumed, "no row told the two forms apart"};
   }
   result.push_back(
-      word(found, "lse", forms_.has_word("lse") || found.lse != base_.lse ? "" : no_part, used(pairs_, "lse")));
+      word(found, "lse", forms_.has_word("lse") || forms_.has_word("lse=running") ? "" : no_part, used(pairs_, "lse")));
   for (const std::string& key : forms_.words_set(found)) {
     if (key != "lse") result.push_back(word(found, key.c_str(), "", used(pairs_, key.c_str())));
   }

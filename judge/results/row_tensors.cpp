@@ -92,6 +92,7 @@ void RowTensors::require_auxiliary(std::size_t k) {
     return;
   }
   require_shape(name, tensor.shape, of_items ? logits_.shape : all_but_last(logits_.shape));
+  if (task_.op->inputs[k].role == Role::targets) require_targets(tensor, name);
   auxiliary_.push_back(tensor);
   if (!task_.op->inputs[k].is_index) return;
   const std::int64_t classes = logits_.shape.back(), ignored = task_.attributes.ignore_index;
@@ -112,6 +113,17 @@ void RowTensors::require_weights(const GivenTensor& tensor, const std::string& n
     if (weights[j] >= 0 && std::isfinite(weights[j])) continue;
     throw std::invalid_argument(name + ": need finite numbers >= 0, got " + std::to_string(weights[j]) + " at (" +
                                 std::to_string(j) + ",)");
+  }
+}
+
+void RowTensors::require_targets(const GivenTensor& tensor, const std::string& name) const {
+  std::vector<double> targets(columns_);
+  for (std::size_t row = 0; row < rows(); ++row) {
+    decode_elements(tensor, walk_.offset(row, tensor.strides), tensor.strides.back(), targets);
+    const auto wrong = std::ranges::find_if(targets, [](double q) { return q < 0 || std::isinf(q); });
+    if (wrong == targets.end()) continue;
+    throw std::invalid_argument(name + ": need numbers >= 0, got " + std::to_string(*wrong) + " in row " +
+                                shape_text(index(row)));
   }
 }
 

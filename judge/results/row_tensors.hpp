@@ -57,6 +57,7 @@ class RowTensors {
   // Checks input k: its shape, and that labels are classes.
   void require_auxiliary(std::size_t k);
   void require_weights(const GivenTensor& tensor, const std::string& name) const;
+  void require_targets(const GivenTensor& tensor, const std::string& name) const;
   void load_auxiliary(std::size_t row, std::size_t k, std::vector<double>& values) const;
   // Does number i of input k belong to a masked item, so that it is not read?
   bool is_unread(std::size_t k, std::size_t i, std::span<const double> logits) const;

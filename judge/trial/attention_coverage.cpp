@@ -43,8 +43,10 @@ constexpr std::size_t first_output = layout_of_mask + 1, first_of_nan = first_ou
 std::optional<CoverageDimension> dimension(Op op, Trait trait) {
   const auto index = static_cast<std::size_t>(trait);
   const AttentionDimension& one = attention_dimensions()[index];
+  const bool of_one_output = op->outputs.size() == 1;
+  if (of_one_output && index > first_output && index < first_of_nan) return std::nullopt;
+  if (trait == Trait::outputs && (op->all_outputs || of_one_output)) return std::nullopt;
   if (!op->all_outputs) return CoverageDimension{one.name, one.classes};
-  if (trait == Trait::outputs) return std::nullopt;
   const bool of_output = index >= first_output && index < std::min(first_output + op->outputs.size(), first_of_nan);
   return CoverageDimension{of_output ? "layout of " + std::string(op->outputs[index - first_output]) : one.name,
                            one.classes};

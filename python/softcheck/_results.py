@@ -145,7 +145,9 @@ def _attributes(op: Op, attributes: dict[str, Any], written: list[_dtypes.Tensor
             given["k"] = _chosen(value, written)
         elif name == "sigmoid_bias":
             given[name] = number(name, value)
-        elif name not in TENSORS and (name != "dropout_scale" or attributes["dropout_mask"] is not None):
+        elif name == "dropout_scale" and attributes["dropout_mask"] is None:
+            raise UsageError(f"dropout_scale: need dropout_mask beside it, got {shown(value)} alone")
+        elif name not in TENSORS:
             given[name] = _CONVERTED[type(off)](name, value)
     return given or None
 

@@ -274,6 +274,7 @@ TEST(InferContract, WhatNoAnswerCanTellIsAssumed) {
 TEST(InferContract, AContractThatHoldsButSaysNothingIsNamed) {
   const Inference inference = inferred(inferred_subject("correct_top_p_softmax", Op::top_p_softmax, Format::e4m3));
   EXPECT_FALSE(inference.contract);
+  EXPECT_EQ(inference.verdict(), ReportVerdict::vacuous);
   EXPECT_THAT(inference.failure, HasSubstr("' holds, but its thresholds are as wide as some values"));
 }
 

@@ -124,6 +124,8 @@ TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
   no_item = with_evidence(std::move(no_item), std::move(evidence));
   EXPECT_EQ(cause_of(zoo_subject("f", {.op = Op::logsumexp}), no_item),
             "cause: -inf is due whatever masked= says; -inf - -inf and 0 / 0 are NaN");
+  EXPECT_EQ(cause_of(zoo_subject("f", {.op = Op::logsumexp, .contract = "masked=zero"}), no_item),
+            "cause: -inf is due whatever masked= says; -inf - -inf and 0 / 0 are NaN");
   EXPECT_EQ(cause_of(zoo_subject("f", {.contract = "masked=zero"}), no_item),
             "cause: the contract says otherwise; masked=nan grants a NaN here");
 }
