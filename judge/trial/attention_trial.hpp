@@ -66,7 +66,7 @@ class AttentionTrial {
   /// After a call with the same lengths in another order, at the same addresses.
   Certificates after_other_lengths(const AttentionCase& attention);
 
-  /// The check of the case as a call of the op.
+  /// Checks the case with what every call of the op has (AttentionOp::completed).
   Certificates check(const AttentionCase& attention, Certificates (AttentionTrial::*of)(const AttentionCase&)) {
     return task_.op->sigmoid ? (this->*of)(op().completed(attention)) : (this->*of)(attention);
   }

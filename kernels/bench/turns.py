@@ -1,5 +1,5 @@
-"""What the comparisons with torch share: calls of exported kernels, and works measured in turns, so that other load of the
-machine affects them alike."""
+"""What the comparisons with torch share: calls of exported kernels, and timing in turns, so that other load on the machine
+affects all of them alike."""
 
 import ctypes
 import sys

@@ -61,7 +61,7 @@ struct PairedSums {
   }
 };
 
-/// z, or where its weight is 0 (or z is NaN), the largest argument with the weight 0.
+/// z, or the largest argument with the weight 0 if z is below it or NaN.
 SOFTCHECK_BODY float with_weight(float z) { return fmaxf(z, arithmetic::ExpConstants<float>::vanishing); }
 
 /// exp(z) 2^64 by the operations of scaled_exponential(), without its selection: vanishing gives exactly 0.
@@ -77,7 +77,7 @@ SOFTCHECK_BODY float tree_weight(float z) {
   return (1.0F + tail) * std::bit_cast<float>(std::bit_cast<std::uint32_t>(rounded) << C::significand_bits);
 }
 
-/// An item's weight w and, for T, the products w z of neighbours: w1 z1 + w0 z0 in one fma.
+/// Two neighbours' terms w z of T, added: w1 z1 + w0 z0 in a product and an fma.
 SOFTCHECK_BODY float paired_products(float w0, float z0, float w1, float z1) { return fused(w1, z1, w0 * z0); }
 
 }  // namespace softcheck::kernels

@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "kernels/block/logits.hpp"
@@ -16,7 +15,7 @@ struct Packet {
   std::uint32_t word[4];
 };
 
-/// x, whose origin nvcc does not see: it would keep what it has computed from x in registers, and spill others.
+/// x, with its origin hidden from nvcc, which otherwise keeps numbers computed from x in registers and spills others.
 SOFTCHECK_BODY std::int64_t opaque(std::int64_t x) {
 #ifdef __CUDA_ARCH__
   asm volatile("" : "+l"(x));
@@ -111,7 +110,7 @@ SOFTCHECK_BODY float largest(const Packet (&u)[vectors]) {
   }
 }
 
-/// The packet at element i of a view, in one access: no row is read or written twice, so no cache keeps it.
+/// The packet at element i of a view, in one access that caches need not keep: most rows are read and written once.
 template <class Element, class View>
 SOFTCHECK_BODY Packet load_packet(const View& view, std::int64_t i) {
 #ifdef __CUDA_ARCH__
@@ -162,12 +161,12 @@ struct TreeRow {
   const TreeArguments<B, Element>& arguments;
   std::int64_t row;
 
-  /// Whether a thread moves the row's packets, which begins there, by one access each.
+  /// Whether a thread moves each packet of the row that begins there in one access.
   template <class View>
   static SOFTCHECK_BODY bool by_packets(const Matrix<View>& matrix, std::int64_t begin) {
     return matrix.column_stride == 1 && matrix.elements.template aligned<items>(begin);
   }
-  /// Columns from first on, as far as a thread's packets go.
+  /// The number of columns from first on, at most those of a thread's packets.
   SOFTCHECK_BODY int left(std::int64_t first) const {
     const std::int64_t count = arguments.logits.columns - first;
     return count < vectors * step ? static_cast<int>(count) : vectors * step;

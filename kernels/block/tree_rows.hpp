@@ -8,8 +8,8 @@
 #include "kernels/block/logarithm.hpp"
 #include "kernels/block/tree_packets.hpp"
 
-// Row kernels that read a row once, hold it in registers and write it once. The exact maximum comes first, so nothing
-// is rescaled; sums follow kernels/block/tree_order.hpp.
+// Row kernels that hold a row in registers, so that they read and write it once; a row that does not fit is read
+// several times. The exact maximum comes first, so nothing is rescaled; sums follow kernels/block/tree_order.hpp.
 namespace softcheck::kernels {
 
 /// A warp that holds a row.
@@ -23,7 +23,7 @@ struct WarpTeam {
   SOFTCHECK_BODY void join_warps(int, float (&)[count], float, Join) {}
 };
 
-/// Most warps of a BlockTeam.
+/// The most warps of a BlockTeam.
 inline constexpr int most_team_warps = 16;
 
 /// All warps of a block, 1 to 16 of them, which together hold a row.
@@ -37,8 +37,9 @@ struct BlockTeam {
 
   SOFTCHECK_BODY int warp() const { return block.warp(); }
   SOFTCHECK_BODY int warps() const { return block.size() / warp_size; }
-  /// Joins each x over the warps, in pairs; neutral stands behind the last. One barrier: no two calls in turn may use
-  /// the same of the three buffers, so that a warp that is ahead overwrites nothing that another has still to read.
+  /// Joins each x over the warps, in pairs; neutral stands behind the last. There is one barrier, so two calls
+  /// in turn must use different ones of the three buffers: else a warp that is ahead overwrites what another has yet to
+  /// read.
   template <int count, class Join>
   SOFTCHECK_BODY void join_warps(int buffer, float (&x)[count], float neutral, Join join) {
     const int begin = buffer * most_sums * most_team_warps, from = block.lane() % most_team_warps;
@@ -56,7 +57,7 @@ struct BlockTeam {
   }
 };
 
-/// The largest x of a team's threads, in all of them. Buffer 2.
+/// The largest x of a team's threads, in all of them. Uses buffer 2.
 template <class Team>
 SOFTCHECK_BODY float largest_of_team(Team& team, float x) {
   SOFTCHECK_UNROLL
@@ -85,8 +86,8 @@ struct LanePlaces {
 
 namespace tree {
 
-// The ops. sums: 1 for S = sum w, 2 for T = sum w z too; keeps_weights: whether results are the weights of the first
-// sums times a factor, which then stay in registers. of_rows, has_theta: as in kernels/block/row_kernels.hpp.
+// The ops. sums: 1 for S = sum w, 2 for T = sum w z too; keeps_weights: whether results are the weights of the last
+// sum times a factor; these weights then stay in registers. of_rows, has_theta: as in kernels/block/row_kernels.hpp.
 struct SoftmaxKernel {
   static constexpr bool of_rows = false, has_theta = true, keeps_weights = true;
   static constexpr int sums = 1;
@@ -133,10 +134,10 @@ struct TreeStatistics {
 
   /// Whether the row has a softmax: no NaN, no +inf, and an item that is not hidden.
   SOFTCHECK_BODY bool defined() const { return maximum > minus_infinity<float>(); }
-  /// What a weight is multiplied with: 1 / (2^64 S).
+  /// The factor of a weight: 1 / (2^64 S).
   SOFTCHECK_BODY float factor() const { return defined() ? 1.0F / sum : not_a_number<float>(); }
-  /// ln S in double, S = 1 where sum is less: the operations of logarithm_of_one_plus(S - 1) that are not exact, as S
-  /// is a float. Its bits and its error.
+  /// ln S in double, with S = 1 if the sum is less. As S is a float, some operations of logarithm_of_one_plus(S - 1)
+  /// are exact. They are left out, which changes neither bits nor error.
   SOFTCHECK_BODY double logarithm() const {
     constexpr double ln2 = 0x1.62e42fefa39efp-1;
     constexpr std::uint64_t half_root = 0x3fe6a09e667f3bcdULL;  // sqrt(1/2)
@@ -165,8 +166,8 @@ struct TreeStatistics {
   }
 };
 
-/// One row by a team. The row is read once, into registers, if held; else as often as the op needs it, as much at a
-/// time as the team holds.
+/// One row by a team. The row is read once, into registers, if held; else as often as the op needs it, as many items
+/// at a time as the team holds.
 template <class Op, int vectors, bool held, class Team, BlockContext B, class Element>
 SOFTCHECK_BODY void tree_row(Team& team, const TreeArguments<B, Element>& arguments, std::int64_t row) {
   using Row = TreeRow<vectors, B, Element>;
@@ -187,20 +188,20 @@ SOFTCHECK_BODY void tree_row(Team& team, const TreeArguments<B, Element>& argume
   };
   if constexpr (held) {
     from.load(own, u);
-    team.block.sync_warp(whole_warp);  // or nvcc would compile the rest twice, for lanes that loaded in different ways
+    team.block.sync_warp(whole_warp);  // else nvcc compiles the rest twice, for each way of loading
   }
   float m = minus_infinity<float>();
   each_part([&](std::int64_t) { m = larger(m, largest<Element>(u)); });
   m = tree_maximum(largest_of_team(team, m));
 
-  // What follows computes from the packets anew.
+  // Without this nvcc keeps the widened packets in registers until their next use, and spills others.
   const auto renew = [&] {
     SOFTCHECK_UNROLL
     for (int i = 0; i < 4 * vectors; ++i) u[i / 4].word[i % 4] = opaque(u[i / 4].word[i % 4]);
   };
   int turn = 0;  // the buffer of the next sums
   float weights[vectors][items];
-  // totals = the sums of the weights at that scale and, of two, of the weights times their arguments.
+  // totals = the sum of the weights at that scale and, if sums is 2, that of the weights times their arguments.
   const auto add_weights = [&]<int sums>(float scale, float(&totals)[sums]) {
     PairedSums<LanePlaces<B>> all[sums];
     SOFTCHECK_UNROLL
@@ -319,7 +320,8 @@ struct BlockRows {
   }
 };
 
-/// Returns take(Rows, warps of a block), by the measure of 32 items a thread. The choice changes no bit.
+/// Returns take(Rows, warps of a block) for the layout in which a thread holds at most 32 items. The choice changes no
+/// bit.
 template <class Element, class Take>
 int with_layout(std::int64_t columns, const Take& take) {
   constexpr int items = vector_items<Element>, most = 32 / items;

@@ -4,8 +4,8 @@
 
 namespace softcheck::kernels::strict {
 
-/// Passes of the tree kernels over the items of a tile, 128 V of them, on the machine's best vectors. Contents of
-/// kernels/block/tree_order.hpp are in brackets.
+/// Passes of the tree kernels over the items of a tile, 128 V of them, on the machine's best vectors.
+/// with_weight, tree_weight and paired_products are those of kernels/block/tree_order.hpp.
 struct TreePasses {
   /// The largest of count items and of a number, NaN if one of them is NaN. count: a multiple of 128.
   float (*largest)(const float* x, std::size_t count, float so_far);
@@ -13,7 +13,7 @@ struct TreePasses {
   void (*weights)(const float* x, std::size_t count, float maximum, float scale, float* z, float* w);
   /// The sum of count items of a tile in its order, count / 128 of them for each lane and stripe. Overwrites x.
   float (*sum)(float* x, std::size_t count);
-  /// The same of w z: paired_products(), then sum(). Overwrites z.
+  /// The same for w z: paired_products(), then sum(). Overwrites z.
   float (*products)(const float* w, float* z, std::size_t count);
 };
 const TreePasses& tree_passes();

@@ -7,7 +7,7 @@
 namespace softcheck::kernels::strict {
 
 /// The tree kernels of kernels/block/tree_rows.hpp, one row of a call at a time, a tile at a time: logits of f32, f16
-/// or bf16. Each thread of the operating system has its own object; the views outlive it.
+/// or bf16. Each system thread needs an object of its own. The views must outlive it.
 class StrictTreeRows {
  public:
   explicit StrictTreeRows(const CallViews& views)

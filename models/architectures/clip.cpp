@@ -7,7 +7,7 @@
 namespace softcheck::models {
 namespace {
 
-/// What transformers takes where a key is absent, by which its files are written.
+/// transformers' defaults: its files leave out keys that have them.
 struct TowerDefaults {
   std::int64_t heads, hidden, context;  // text
   std::int64_t patch;                   // vision: 12 heads, width 768, images of 224
@@ -38,7 +38,7 @@ ModelDescription tower_of(const Checkpoint& checkpoint, const TowerDefaults& def
   model.key_heads = model.heads;
   model.head_dim = whole_head_dim(view, model);
   view.epsilon("layer_norm_eps", defaults.epsilon);
-  // A tower saved alone has its tensors with or without the name of the model that it is of.
+  // A tower saved alone has its tensors with or without the prefix that they have in the whole model.
   std::string outer = kind + "_model.";
   if (section.empty() && !checkpoint.find(outer + "encoder.layers.0.self_attn.q_proj.weight")) outer.clear();
   view.find_prefix(outer + "encoder.layers.0.self_attn.q_proj.weight");
@@ -67,7 +67,7 @@ ModelDescription tower_of(const Checkpoint& checkpoint, const TowerDefaults& def
   return model;
 }
 
-/// CLIP's first files state each section twice, and transformers takes the second, its defaults and all.
+/// CLIP's first files state each section twice. transformers takes the second, and defaults for the keys absent there.
 void check_second_section(CheckpointView& view, const std::string& kind, const ModelDescription& tower) {
   const Config& config = view.checkpoint().config();
   const std::string second = kind + "_config_dict";
@@ -80,8 +80,8 @@ void check_second_section(CheckpointView& view, const std::string& kind, const M
 
 }  // namespace
 
-/// CLIP and SigLIP: two encoders, of text and of images, or one of them alone. What pools SigLIP's image has one query,
-/// a stored one, and is not described.
+/// CLIP and SigLIP: two encoders, of text and of images, or one of them alone. SigLIP's pooling of the image has one
+/// stored query and is not described.
 ModelDescription describe_clip(const Checkpoint& checkpoint) {
   const std::string type = *checkpoint.config().text("model_type");
   const TowerDefaults& defaults = type.starts_with("siglip") ? siglip : clip;

@@ -18,7 +18,7 @@ InputNorm gain_of(CheckpointView& view, const std::string& name, std::int64_t wi
   return {.kind = NormKind::rms_norm, .gain = view.norm_vector(name + ".weight", width)};
 }
 
-/// The head 0 of a layer: places of all heads' tensors.
+/// The pattern of a layer's heads: add_heads() places each head's rows.
 HeadDescription pattern_of(CheckpointView& view, const ModelDescription& model, const LatentSizes& sizes,
                            std::int64_t layer) {
   const std::string below = view.layer(layer), attention = below + "self_attn.";
@@ -48,7 +48,7 @@ HeadDescription pattern_of(CheckpointView& view, const ModelDescription& model, 
 }  // namespace
 
 /// Attention with latent keys (MLA): DeepSeek V2 and V3, Kimi K2. A key has coordinates of its head, from a latent
-/// vector with a norm, and others that all heads share, from the layer's input, which alone are turned.
+/// vector with a norm, and others that all heads share, from the layer's input. Rotary positions turn only the latter.
 ModelDescription describe_deepseek(const Checkpoint& checkpoint) {
   CheckpointView view(checkpoint, *checkpoint.config().text("model_type"));
   LatentSizes sizes = {.plain = view.count("qk_nope_head_dim", 128),

@@ -120,8 +120,8 @@ struct ModelDescription {
   std::int64_t context = 0;  // most items the model was made for
   std::optional<TokenInputs> inputs = {};
   std::vector<HeadDescription> head_list = {};
-  /// Of a model of several stacks of layers ("text", "vision"): the sizes of each, without heads. Layers are counted on
-  /// from part to part; the sizes above are then the first part's, but for the layers.
+  /// Of a model of several stacks of layers ("text", "vision"): the sizes of each, without heads. Layers are numbered
+  /// through all parts. The sizes above are then the first part's, except `layers`, the sum.
   std::vector<ModelDescription> parts = {};
 
   const ModelDescription& part_of(std::int64_t layer) const {

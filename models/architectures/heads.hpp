@@ -28,7 +28,7 @@ struct HeadRows {
 /// pattern    of head 0: names of tensors and all that the layer's heads share
 void add_heads(ModelDescription& model, const HeadDescription& pattern, const HeadRows& rows = {});
 
-/// Appends a stack of layers to a model of several; the name is the part's.
+/// Appends a stack of layers, called name, to a model of several.
 void add_part(ModelDescription& model, const std::string& name, ModelDescription part);
 
 /// The first layer's inputs where the tables are there; none where the file has no table of tokens.

@@ -7,10 +7,10 @@
 namespace softcheck::models {
 namespace {
 
-/// One of its attentions in each layer of a stack.
+/// One kind of attention in all layers of a stack.
 ///
 /// stack     "encoder" or "decoder"
-/// across    the decoder's attention to the encoder, which knows no distances
+/// across    the decoder's attention to the encoder, which has no numbers by distance
 ModelDescription t5_attention(const Checkpoint& checkpoint, const std::string& stack, bool across) {
   CheckpointView view(checkpoint, *checkpoint.config().text("model_type"));
   view.key("is_encoder_decoder");
@@ -32,7 +32,7 @@ ModelDescription t5_attention(const Checkpoint& checkpoint, const std::string& s
   view.find_prefix(stack + first + "q.weight");
   view.layers_at(stack + ".block.", model.layers);
   view.hold_rows("shared.weight", "vocab_size");
-  // Both stacks' tables are known to both: nobody else may add numbers to logits.
+  // Each stack's description has to know both tables: any other table could add numbers to logits and is refused.
   for (const std::string one : {"encoder", "decoder"}) view.hold(one + table, {buckets, model.heads});
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     const std::string below = view.layer(layer), norm = below + (across ? "layer.1" : "layer.0") + ".layer_norm.weight";
@@ -57,15 +57,15 @@ ModelDescription t5_attention(const Checkpoint& checkpoint, const std::string& s
     view.hold_linear(feed + "wo", hidden, inner, false);
   }
   view.finish({"dense_act_fn", "dropout_rate", "feed_forward_proj", "initializer_factor", "is_gated_act",
-               "num_decoder_layers", "output_past", "relative_attention_max_distance", "scale_decoder_outputs"},
+               "num_decoder_layers", "relative_attention_max_distance", "scale_decoder_outputs"},
               {"layer.0.layer_norm.", "layer.1.layer_norm.", "layer.2.layer_norm."});
   return model;
 }
 
 }  // namespace
 
-/// T5 and mT5: logits are not scaled, and get a number for the distance of query and key, one table for all layers of a
-/// stack. The encoder may stand alone.
+/// T5 and mT5: logits are not scaled. Each gets a number by the distance of query and key, from one table for all
+/// layers of a stack. The encoder may stand alone.
 ModelDescription describe_t5(const Checkpoint& checkpoint) {
   ModelDescription model = {.architecture = *checkpoint.config().text("model_type")};
   add_part(model, "encoder", t5_attention(checkpoint, "encoder", false));

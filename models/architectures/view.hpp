@@ -54,7 +54,7 @@ class CheckpointView {
   void find_prefix(std::string_view probe);
   /// Where the layers are, behind the prefix: "encoder.layer." in "bert.encoder.layer.0.attention.self.query.weight".
   ///
-  /// further   layers behind the last, which are not described: tensors of theirs are left alone
+  /// further   layers behind the last, which are not described; their tensors are accepted
   void layers_at(std::string path, std::int64_t layers, std::int64_t further = 0);
   std::string layer(std::int64_t layer) const;
   /// By its name behind the prefix.

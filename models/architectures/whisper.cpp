@@ -7,7 +7,7 @@
 namespace softcheck::models {
 namespace {
 
-/// One of its attentions in each layer of a stack.
+/// One kind of attention in all layers of a stack.
 ///
 /// stack       "encoder" or "decoder"
 /// attention   "self_attn" or "encoder_attn": its queries are the decoder's, its keys the encoder's
@@ -48,33 +48,15 @@ ModelDescription whisper_attention(const Checkpoint& checkpoint, const std::stri
     view.hold_linear(below + "fc1", inner, hidden, true);
     view.hold_linear(below + "fc2", hidden, inner, true);
   }
-  view.finish({"activation_dropout",
-               "activation_function",
-               "apply_spec_augment",
-               "classifier_proj_size",
-               "decoder_attention_heads",
-               "decoder_ffn_dim",
-               "decoder_layerdrop",
-               "decoder_layers",
-               "dropout",
-               "encoder_attention_heads",
-               "encoder_ffn_dim",
-               "encoder_layerdrop",
-               "encoder_layers",
-               "forced_decoder_ids",
-               "init_std",
-               "mask_feature_length",
-               "mask_feature_min_masks",
-               "mask_feature_prob",
-               "mask_time_length",
-               "mask_time_min_masks",
-               "mask_time_prob",
-               "max_length",
-               "median_filter_width",
-               "num_hidden_layers",
-               "num_mel_bins",
-               "scale_embedding",
-               "use_weighted_layer_sum"},
+  view.finish({"activation_dropout",      "activation_function",     "apply_spec_augment",
+               "classifier_proj_size",    "decoder_attention_heads", "decoder_ffn_dim",
+               "decoder_layerdrop",       "decoder_layers",          "dropout",
+               "encoder_attention_heads", "encoder_ffn_dim",         "encoder_layerdrop",
+               "encoder_layers",          "forced_decoder_ids",      "init_std",
+               "mask_feature_length",     "mask_feature_min_masks",  "mask_feature_prob",
+               "mask_time_length",        "mask_time_min_masks",     "mask_time_prob",
+               "median_filter_width",     "num_hidden_layers",       "num_mel_bins",
+               "scale_embedding",         "use_weighted_layer_sum"},
               {"encoder_attn_layer_norm.", "final_layer_norm.", "self_attn_layer_norm."});
   return model;
 }

@@ -44,10 +44,9 @@ void apply_softcap(HeadCertificate& certificate, const HeadBounds& bounds, doubl
                        theory::softcapped_logit(Enclosure(cap), Enclosure(bounds.logit.upper)).upper_double()};
 }
 
-// A logit becomes e + b, b of the bucket of its distance: no spread grows by more than the table's. With keys that
-// stand where they like, two of distances from 1 on have any two of their buckets, and each bucket below half of a
-// direction's is a distance of its own. A logit of -L or L, whichever the head reaches, grows by at least the smaller
-// of -min, max.
+// A logit becomes e + b, with b of the bucket of its distance, so no spread grows by more than the table's. For the
+// lower ends two keys may stand at any two distances >= 1, and each bucket below half of a direction's is a distance of
+// its own. The head reaches a logit of -L or L; its magnitude grows by at least the smaller of -min and max.
 void add_distance_bias(HeadCertificate& certificate, const VectorXd& table, bool causal, std::int64_t items) {
   const Index direction = causal ? table.size() : table.size() / 2, half = direction / 2;
   std::vector<double> near;
@@ -141,7 +140,7 @@ HeadBounds bounds_of(const HeadDescription& head, const ModelDescription& model,
     // Enclosures take no infinities, which is what products of numbers that are too large become.
     throw std::range_error("certify_head: a bound leaves the range of double");
   }
-  // What reaches the ends of an ellipsoid around two parts is no key: both come from one input.
+  // An end of an ellipsoid around two parts need not be a key: both parts come from one input.
   if (head.turned_key) {
     bounds.spread.lower = bounds.logit.lower = bounds.attained_high = bounds.attained_low = 0;
   }

@@ -164,7 +164,7 @@ ProjectionValues HeadReader::two_part_key(const HeadDescription& head, const Pro
   place(values.image.offset, 0, turned.image.offset);
   place(values.image.offset, first, own.image.offset);
   // All (B1 z1, B2 z2) with |z1|^2 <= r1, |z2|^2 <= r2 are (w1 B1 y1, w2 B2 y2) with |y|^2 <= 1 where r1 / w1^2 +
-  // r2 / w2^2 <= 1. The share of each that is best for the mean of this query's squares; a little more for roundings.
+  // r2 / w2^2 <= 1. The shares w minimise the mean square of this query's products; `more` covers roundings.
   const auto mean = [&](Index at, const AffineImage& part) {
     const Index size = part.gram.rows();
     return part.radius_square * query.image.gram.middle.block(at, at, size, size).cwiseProduct(part.gram.middle).sum();

@@ -35,8 +35,8 @@ class HeadReader {
 
   ProjectionValues query(const HeadDescription& head);
   const ProjectionValues& key(const HeadDescription& head);
-  /// Of a head with turned_key, turned coordinates first: an ellipsoid around both parts, each of which has an input of
-  /// its own. It is as narrow as one is for this query.
+  /// The key of a head with turned_key, turned coordinates first: an ellipsoid around both parts, as if each had an
+  /// input of its own. Its shares are the best ones for this query.
   ProjectionValues two_part_key(const HeadDescription& head, const ProjectionValues& query);
   /// The maps themselves, of a head without a norm of its own.
   HeadMap query_map(const HeadDescription& head) {

@@ -22,8 +22,8 @@ struct RowStatistics {
   double largest_coefficient() const { return 1 / (1 + others); }
 };
 
-/// The row of n + 1 logits that a sink makes of a row of n: its score is one more logit. What is the item's own,
-/// first_coefficient, is with the sink in the denominator.
+/// The row of n + 1 logits that a sink makes of a row of n: its score is one more logit. first_coefficient then has the
+/// sink in its denominator.
 RowStatistics with_sink(const RowStatistics& row, double sink);
 
 /// Rows of one head on one input, in doubles: the coefficients are those of plain softmax, whatever the layer's kernel.

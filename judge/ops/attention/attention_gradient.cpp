@@ -155,8 +155,7 @@ class GroupJudge {
       verdicts.vacuity.judged += overflow ? 0 : got.size();
       verdicts.vacuity.vacuous += overflow ? 0 : got.size();
       const double most = largest_of(part, row, seen);
-      const ResultLimits limits{.may_overflow =
-                                    overflows(part, row, seen) || may_overflow(task_.contract.accumulator, most)};
+      const ResultLimits limits{.may_overflow = overflow || may_overflow(task_.contract.accumulator, most)};
       const Enclosure exact = Enclosure::between(-most, most);
       for (std::size_t t = 0; t < got.size(); ++t) {
         const std::string_view claim = task_.op->claims[static_cast<std::size_t>(part)];
@@ -332,12 +331,9 @@ class GroupJudge {
       const std::optional<std::size_t> pair = pairs_[i].pair_of(row);
       if (!pair) continue;
       const QueryGradient& query = oracles_.of(i);
-      if (part == Part::keys) {
-        sum += query.score_gradients[*pair] * Enclosure(group_.rows[i].query[item]);
-      } else {
-        sum +=
-            Enclosure(group_.rows[i].factor(row)) * query.coefficients[*pair] * Enclosure(pairs_.gradient_of(i)[item]);
-      }
+      sum += part == Part::keys ? query.score_gradients[*pair] * Enclosure(group_.rows[i].query[item])
+                                : Enclosure(group_.rows[i].factor(row)) * query.coefficients[*pair] *
+                                      Enclosure(pairs_.gradient_of(i)[item]);
     }
     if (part == Part::keys) return Enclosure(first.scale) * sum;
     for (const std::size_t i : blind_) {

@@ -193,6 +193,7 @@ RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, 
   const PrecisionScope precision(113);
   RowVerdicts verdicts;
   const VisibleKeys visible(task.contract, row);
+  // A query that sees no key has output 0: there is no sum to divide by, so masked= and a sink have no effect.
   if (task.op->sigmoid && visible.keys() == 0 && (task.contract.masked != MaskedRows::zero || visible.sink)) {
     AttentionTask of_nothing = task;
     of_nothing.contract.masked = MaskedRows::zero;

@@ -33,7 +33,7 @@ class AttentionOp : public OpDefinition {
 
   const AttentionOp* attention() const final { return this; }
 
-  /// The case with what every call of the op has.
+  /// The case with the attributes and outputs that every call of the op has.
   virtual AttentionCase completed(AttentionCase attention) const { return attention; }
 
   virtual TensorCall call(const AttentionTask& task, const AttentionCase& attention) const = 0;

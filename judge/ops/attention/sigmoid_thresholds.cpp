@@ -18,8 +18,8 @@ long double sigmoid_of(long double x) {
   return (x < 0 ? t : 1) / (1 + t);
 }
 
-// 1 / (1 + e^-x). Its logarithm has a slope of at most 1; the exponential, the sum and the quotient round. Where x errs
-// much, the value and the exact one are at most that of the largest x.
+// 1 / (1 + e^-x). Its logarithm has a slope of at most 1; the exponential, the sum and the quotient round. If x errs by
+// 1 or more, the value and the exact one lie between 0 and the sigmoid of the largest x.
 LongApproximation sigmoid(const LongApproximation& x) {
   const long double value = sigmoid_of(x.value);
   const long double error =

@@ -49,8 +49,8 @@ class LogSumExp final : public RowOp {
     // m / theta and ln S may cancel: the sum is only as accurate as its terms.
     scalar.resolution = resolution_of_logarithms(row.contract, statistics) +
                         properties(row.contract.accumulator).unit_roundoff * statistics.maximum_magnitude.value();
-    // A running total rounds at the size of its terms in each step; where that is small beside them, only a total that
-    // cancels is below it.
+    // Each step of a running total rounds by the size of its terms. If these roundings are small relative to the terms,
+    // only a total that cancels is below them.
     const double rounding = upper(scalar.plain.rounding);
     const double terms = std::fmax(upper(statistics.largest_magnitude), upper(statistics.logsumexp_magnitude));
     if (row.contract.lse == LseForm::running && rounding < terms / 2) {

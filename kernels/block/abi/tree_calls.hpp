@@ -7,7 +7,7 @@
 // and launches Rows::run<Op> by run<Op, Rows>(arguments, warps of a block).
 namespace softcheck::kernels {
 
-/// Launches Op, a type of namespace tree, for a call of the ABI. Refuses as run_row_call does, and f64.
+/// Launches Op, a type of namespace tree, for a call of the ABI. Refuses what run_row_call refuses, and f64.
 template <class Op, class Launcher>
 int run_tree_call(const softcheck_call* call, const Launcher& launcher) {
   const std::optional<call::CallViews> views =

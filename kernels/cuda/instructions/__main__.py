@@ -3,7 +3,7 @@
     python3 kernels/cuda/instructions check|record FILE CUOBJDUMP NVCC OBJECT...
 
 OBJECT is an object file of nvcc with code for sm_90. `record` writes the counts of each kernel and loop to FILE, `check`
-compares with them; budgets.tsv beside this program limits both. Exit codes: 0, 1 where a count differs or is over its
+compares with them; budgets.tsv in this folder limits them. Exit codes: 0, 1 where a count differs or is over its
 budget, 2 usage, 3 malformed input, 4 where a tool is missing or FILE is another compiler's.
 """
 
