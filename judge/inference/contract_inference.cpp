@@ -138,7 +138,7 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
   if (found && properties(found->accumulator).precision < properties(widest.accumulator).precision) {
     little = "; " + words_beyond_default(*found) + " would hold, but says too little to be a contract";
   }
-  if (found && result.judgement.verdict == ReportVerdict::vacuous) {
+  if (found && little.empty() && result.judgement.verdict == ReportVerdict::vacuous) {
     result.failure =
         "'" + numerics::to_string(*found) +
         "' holds, but its thresholds are as wide as some values: judge a domain of shorter rows or smaller "

@@ -7,7 +7,8 @@ from typing import Any
 
 def _is_compiled(value: Any) -> bool:
     own = getattr(value, "__dict__", None) or {}
-    parts = (own.get("_modules") or {}).values()  # of a module of torch
+    parts = own.get("_modules")  # a dict in a module of torch; the package softcheck has a submodule of that name
+    parts = parts.values() if isinstance(parts, dict) else ()
     called = own.get("_compiled_call_impl")  # after module.compile()
     return "_torchdynamo_orig_callable" in own or called is not None or any(map(_is_compiled, parts))
 

@@ -146,7 +146,8 @@ def _attributes(op: Op, attributes: dict[str, Any], written: list[_dtypes.Tensor
         elif name == "sigmoid_bias":
             given[name] = number(name, value)
         elif name == "dropout_scale" and attributes["dropout_mask"] is None:
-            raise UsageError(f"dropout_scale: need dropout_mask beside it, got {shown(value)} alone")
+            if value != off:
+                raise UsageError(f"dropout_scale: need dropout_mask beside it, got {shown(value)} alone")
         elif name not in TENSORS:
             given[name] = _CONVERTED[type(off)](name, value)
     return given or None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softcheck
-from softcheck import _compiled, _crash
+from softcheck import _compiled, _crash, grade
 
 
 class InductorError(RuntimeError):
@@ -34,6 +34,10 @@ _compiled_softmax = _compile(kernels.softmax)
 
 def _calls_a_compiled_one(x):
     return _compiled_softmax(x)
+
+
+def _names_this_package(x):
+    return softcheck.reference(x) and grade  # the package has a submodule of the name that torch's modules keep their parts in
 
 
 def _around(function):
@@ -66,6 +70,7 @@ def _compiled_in_place():
         (_compiled_in_place(), True),
         (_Module(inner=kernels.softmax), False),
         (kernels.softmax, False),
+        (_names_this_package, False),
         (_around(kernels.softmax), False),
         (functools.partial(kernels.softmax), False),
         (np.exp, False),
