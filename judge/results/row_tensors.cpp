@@ -1,5 +1,7 @@
 #include "judge/results/row_tensors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -134,8 +136,7 @@ void RowTensors::require_weights(const GivenTensor& tensor, const std::string& n
   decode_elements(tensor, 0, tensor.strides[0], weights);
   for (std::size_t j = 0; j < columns_; ++j) {
     if (weights[j] >= 0 && std::isfinite(weights[j])) continue;
-    throw std::invalid_argument(name + ": need finite numbers >= 0, got " + std::to_string(weights[j]) + " at (" +
-                                std::to_string(j) + ",)");
+    throw std::invalid_argument(fmt::format("{}: need finite numbers >= 0, got {} at ({},)", name, weights[j], j));
   }
 }
 
@@ -145,8 +146,8 @@ void RowTensors::require_targets(const GivenTensor& tensor, const std::string& n
     decode_elements(tensor, walk_.offset(row, tensor.strides), tensor.strides.back(), targets);
     const auto wrong = std::ranges::find_if(targets, [](double q) { return q < 0 || std::isinf(q); });
     if (wrong == targets.end()) continue;
-    throw std::invalid_argument(name + ": need numbers >= 0, got " + std::to_string(*wrong) + " in row " +
-                                shape_text(index(row)));
+    throw std::invalid_argument(
+        fmt::format("{}: need finite numbers >= 0, got {} in row {}", name, *wrong, shape_text(index(row))));
   }
 }
 

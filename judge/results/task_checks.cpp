@@ -1,5 +1,7 @@
 #include "judge/results/task_checks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -150,7 +152,7 @@ std::string outputs_needed(const TensorTask& task) {
 }
 
 [[noreturn]] void refuse_parameter(const char* name, const std::string& need, double got) {
-  throw std::invalid_argument(std::string(name) + ": need " + need + ", got " + std::to_string(got));
+  throw std::invalid_argument(fmt::format("{}: need {}, got {}", name, need, got));
 }
 
 // Checks a parameter: within its range for ops that have it, off for all others.
