@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -84,10 +86,39 @@ Verb Verb::add_subcommand(const std::string& name, const std::string& text, cons
   return {verb, *exit_code_};
 }
 
+namespace {
+
+template <class T>
+struct NumberOf {
+  using type = T;
+};
+template <class T>
+struct NumberOf<std::optional<T>> {
+  using type = T;
+};
+
+// CLI11 takes -1 and 2^64 for the largest unsigned number, and does not say what it cannot convert to.
+template <class T>
+void require_number(CLI::Option& option) {
+  option.check([](const std::string& text) {
+    T value = 0;
+    errno = 0;
+    const bool is_signed = std::is_signed_v<T> || !text.starts_with('-');
+    if (is_signed && CLI::detail::lexical_cast(text, value) && errno != ERANGE) return std::string();
+    if constexpr (std::is_floating_point_v<T>) return fmt::format("need a number, got '{}'", text);
+    using Limits = std::numeric_limits<T>;
+    return fmt::format("need a whole number from {} to {}, got '{}'", Limits::lowest(), Limits::max(), text);
+  });
+}
+
+}  // namespace
+
 template <class T>
 void Verb::add(const std::string& name, T& value, const std::string& text, const std::vector<Rule>& rules) {
   CLI::Option* const option = app_->add_option(name, value, text);
   for (const Rule& rule : rules) rule(*option);
+  using Number = typename NumberOf<T>::type;
+  if constexpr (std::is_arithmetic_v<Number>) require_number<Number>(*option);
 }
 template void Verb::add(const std::string&, int&, const std::string&, const std::vector<Rule>&);
 template void Verb::add(const std::string&, unsigned&, const std::string&, const std::vector<Rule>&);

@@ -288,7 +288,7 @@ def test_targets_at_hand():
         softcheck.assert_output("soft_cross_entropy", (logits, targets), losses)
     with pytest.raises(softcheck.UsageError, match="softcap: need 0 beside a theta"):
         softcheck.assert_output("soft_cross_entropy", (logits, targets), losses, theta=2.0, softcap=30.0)
-    with pytest.raises(softcheck.UsageError, match=r"^targets: need numbers >= 0, got -0.5\d* in row \(1,\)$"):
+    with pytest.raises(softcheck.UsageError, match=r"targets: need finite numbers >= 0, got -0\.5 in row \(1,\)$"):
         softcheck.assert_output("soft_cross_entropy", (logits, targets - np.float32([[0], [0.5]])), losses)
     labels = targets.argmax(axis=-1)
     hard = -np.take_along_axis(log_probabilities(logits / 2), labels[:, None], axis=1)[:, 0]

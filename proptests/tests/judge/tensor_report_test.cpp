@@ -150,10 +150,10 @@ TEST(TensorErrors, NameTheTensorTheNeedAndWhatWasGot) {
   nowhere.first = nullptr;
   EXPECT_EQ(sample.with({nowhere}), "output: need data for 21 elements, got NULL");
   sample.task.theta = 0;
-  EXPECT_EQ(sample.with_output(sample.output), "theta: need a temperature in [2^-1000, 2^1000], got 0.000000");
+  EXPECT_EQ(sample.with_output(sample.output), "theta: need a temperature in [2^-1000, 2^1000], got 0");
   sample.task.theta = 2;
   sample.task.op = Op::adaptive_softmax;
-  EXPECT_EQ(sample.with_output(sample.output), "theta: need 1, as adaptive_softmax has no temperature, got 2.000000");
+  EXPECT_EQ(sample.with_output(sample.output), "theta: need 1, as adaptive_softmax has no temperature, got 2");
 }
 
 TEST(TensorErrors, ATensorOfNoDimensionHasNoRow) {
@@ -314,7 +314,7 @@ TEST(TensorTerms, WhatAttentionCannotHaveIsRefused) {
   task.roles.clear();
   task.inputs.pop_back();
   task.attributes.softcap = 2;
-  EXPECT_EQ(judged(1), "softcap: need 0, as adaptive_attention has none, got 2.000000");
+  EXPECT_EQ(judged(1), "softcap: need 0, as adaptive_attention has none, got 2");
 }
 
 TEST(TensorTerms, TopPKeepsWhatItMust) {
@@ -346,11 +346,11 @@ TEST(TensorTerms, TopPKeepsWhatItMust) {
   EXPECT_EQ(allowed[2], 0);
   EXPECT_GT(allowed[1], 0);
   task.attributes.min_p = 1.5;
-  EXPECT_EQ(refusal_of(verdict), "min_p: need a number in (0, 1], or 0 for none, got 1.500000");
+  EXPECT_EQ(refusal_of(verdict), "min_p: need a number in (0, 1], or 0 for none, got 1.5");
   task.attributes = {};
   task.op = Op::softmax;
   task.attributes.top_p = 0.5;
-  EXPECT_EQ(refusal_of(verdict), "top_p: need 0, as softmax has none, got 0.500000");
+  EXPECT_EQ(refusal_of(verdict), "top_p: need 0, as softmax has none, got 0.5");
 }
 
 }  // namespace
