@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/bounds/plane_weights.hpp"
+#include "numerics/formats/format.hpp"
 #include "theory/adaptive_temperature.hpp"
 #include "theory/attention_variants.hpp"
 #include "theory/entropy_bounds.hpp"
@@ -167,6 +168,19 @@ Consequences consequences_of(double spread, double row_spread, std::uint64_t ite
 }
 
 }  // namespace
+
+const std::vector<OverflowFormat>& overflow_formats() {
+  static const std::vector<OverflowFormat> formats = [] {
+    std::vector<OverflowFormat> narrow;
+    for (const numerics::Format format : numerics::all_formats()) {
+      const numerics::FormatProperties& p = numerics::properties(format);
+      if (p.storage_bits > 16) continue;
+      narrow.push_back({(p.storage_bits == 8 ? "f8_" : "") + std::string(p.name), p.largest, p.storage_bits});
+    }
+    return narrow;
+  }();
+  return formats;
+}
 
 const char* to_string(HeadDomain domain) {
   switch (domain) {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "models/architectures/description.hpp"
 #include "models/bounds/head_bounds.hpp"
@@ -18,11 +18,11 @@ struct CertifyOptions {
 
 /// Formats whose overflow is asked about, and their largest finite numbers.
 struct OverflowFormat {
-  std::string_view name;
+  std::string name;  // of a format, behind "f8_" if that has 8 bits
   double largest;
+  int bits;
 };
-inline constexpr std::array<OverflowFormat, 4> overflow_formats{
-    {{"f16", 65504.0}, {"bf16", 0x1.fep127}, {"f8_e4m3", 448.0}, {"f8_e5m2", 57344.0}}};
+const std::vector<OverflowFormat>& overflow_formats();
 
 /// What kind of input a head is certified for.
 enum class HeadDomain { layer_norm, rms_norm, qk_norm, qk_norm_full };

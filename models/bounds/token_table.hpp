@@ -30,7 +30,6 @@ class TokenTable {
   std::int64_t width() const { return tokens_->columns(); }
   const CentredVectors& added() const { return added_; }
   double epsilon() const { return inputs_.epsilon; }
-  bool has_positions() const { return !inputs_.positions.empty(); }
   std::int64_t position_of(std::int64_t added) const { return added / types_; }
 
   CentredVectors block(IndexRange tokens) const;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/read/file_errors.hpp"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::models {
 namespace {
@@ -86,7 +87,10 @@ class QuantisationConfig {
 };
 
 bool has_eight_bits(const StoredTensor& tensor) {
-  return tensor.dtype == "F8_E4M3" || tensor.dtype == "F8_E5M2" || tensor.dtype == "I8";
+  return tensor.dtype == "I8" || std::ranges::any_of(numerics::all_formats(), [&](numerics::Format format) {
+           const numerics::FormatProperties& p = numerics::properties(format);
+           return p.storage_bits == 8 && p.file_name == tensor.dtype;
+         });
 }
 
 std::int64_t blocks(std::int64_t size, std::int64_t block) { return size / block + (size % block != 0 ? 1 : 0); }

@@ -41,9 +41,9 @@ Json head_json(const HeadCertificate& certificate) {
   entry["window"] = head.window ? Json(*head.window) : Json(nullptr);
   entry["sink"] = certificate.sink ? Json(*certificate.sink) : Json(nullptr);
   Json overflow;
-  for (const OverflowFormat& format : overflow_formats) {
-    overflow[std::string(format.name)] = certificate.score_fits(format);
-    overflow[std::string(format.name) + "_scaled"] = certificate.logit_fits(format);
+  for (const OverflowFormat& format : overflow_formats()) {
+    overflow[format.name] = certificate.score_fits(format);
+    overflow[format.name + "_scaled"] = certificate.logit_fits(format);
   }
   entry["overflow"] = overflow;
   return entry;

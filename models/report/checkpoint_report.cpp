@@ -55,7 +55,7 @@ std::string head_line(const HeadCertificate& head) {
         fmt::format("  tokens {}-{}", shown(head.enumerated_spread->lower), shown(head.enumerated_spread->upper));
   }
   if (head.dispersed_within_items) remarks += "  disperses within the context";
-  for (const OverflowFormat& format : overflow_formats) {
+  for (const OverflowFormat& format : overflow_formats()) {
     if (format.name == "f16" && !head.score_fits(format)) remarks += "  q.k may exceed f16";
   }
   return fmt::format("  {:>8} {:>9} {:>9} {:>9} {:>9}   {:>5.3f} {:>9} {:>9} {:>9}{}\n", name_of(head),

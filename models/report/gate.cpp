@@ -1,44 +1,49 @@
 #include "models/report/gate.hpp"
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace softcheck::models {
 namespace {
 
 struct Field {
-  std::string_view name;
+  std::string name;
   Supremum (*ends)(const HeadCertificate&);
 };
 
 Supremum ends_of(const numerics::Enclosure& x) { return {x.lower_double(), x.upper_double()}; }
 
 // The logit is the same real number in every format; the name says in which one it must fit.
-constexpr std::array<Field, 17> known{{
-    {"spread.product", [](const HeadCertificate& h) { return ends_of(h.product); }},
-    {"spread.folded", [](const HeadCertificate& h) { return ends_of(h.folded); }},
-    {"spread.joint", [](const HeadCertificate& h) { return ends_of(h.joint); }},
-    {"spread.best", [](const HeadCertificate& h) { return h.spread; }},
-    {"logit", [](const HeadCertificate& h) { return h.logit; }},
-    {"logit.f16", [](const HeadCertificate& h) { return h.logit; }},
-    {"logit.bf16", [](const HeadCertificate& h) { return h.logit; }},
-    {"logit.f8_e4m3", [](const HeadCertificate& h) { return h.logit; }},
-    {"logit.f8_e5m2", [](const HeadCertificate& h) { return h.logit; }},
-    {"score", [](const HeadCertificate& h) { return h.score; }},
-    {"score.f16", [](const HeadCertificate& h) { return h.score; }},
-    {"score.bf16", [](const HeadCertificate& h) { return h.score; }},
-    {"dispersion_length_log10", [](const HeadCertificate& h) { return h.dispersion_length_log10; }},
-    {"entropy_floor", [](const HeadCertificate& h) { return h.entropy_floor; }},
-    {"largest_coefficient", [](const HeadCertificate& h) { return h.largest_coefficient; }},
-    {"identity_length_log10", [](const HeadCertificate& h) { return h.identity_length_log10; }},
-    {"reached",
-     [](const HeadCertificate& h) {
-       return Supremum{tightness(h), tightness(h)};
-     }},
-}};
+const std::vector<Field>& known() {
+  using Head = const HeadCertificate&;
+  static const std::vector<Field> fields = [] {
+    std::vector<Field> all{{"spread.product", [](Head h) { return ends_of(h.product); }},
+                           {"spread.folded", [](Head h) { return ends_of(h.folded); }},
+                           {"spread.joint", [](Head h) { return ends_of(h.joint); }},
+                           {"spread.best", [](Head h) { return h.spread; }}};
+    const auto add = [&](const std::string& name, int least_bits, Supremum (*ends)(Head)) {
+      all.push_back({name, ends});
+      for (const OverflowFormat& format : overflow_formats()) {
+        if (format.bits >= least_bits) all.push_back({name + "." + format.name, ends});
+      }
+    };
+    add("logit", 8, [](Head h) { return h.logit; });
+    add("score", 16, [](Head h) { return h.score; });
+    all.insert(all.end(), {{"dispersion_length_log10", [](Head h) { return h.dispersion_length_log10; }},
+                           {"entropy_floor", [](Head h) { return h.entropy_floor; }},
+                           {"largest_coefficient", [](Head h) { return h.largest_coefficient; }},
+                           {"identity_length_log10", [](Head h) { return h.identity_length_log10; }},
+                           {"reached", [](Head h) {
+                              return Supremum{tightness(h), tightness(h)};
+                            }}});
+    return all;
+  }();
+  return fields;
+}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -50,7 +55,7 @@ std::string_view trimmed(std::string_view text) {
 
 std::vector<std::string> Gate::fields() {
   std::vector<std::string> names;
-  for (const Field& field : known) names.emplace_back(field.name);
+  for (const Field& field : known()) names.push_back(field.name);
   return names;
 }
 
@@ -64,10 +69,10 @@ Gate Gate::parse(const std::string& text) {
   gate.or_equal_ = sign + 1 < text.size() && text[sign + 1] == '=';
   const std::string_view name = trimmed(std::string_view(text).substr(0, sign));
   const std::string_view number = trimmed(std::string_view(text).substr(sign + (gate.or_equal_ ? 2 : 1)));
-  while (gate.field_ < known.size() && known[gate.field_].name != name) ++gate.field_;
-  if (gate.field_ == known.size()) {
+  while (gate.field_ < known().size() && known()[gate.field_].name != name) ++gate.field_;
+  if (gate.field_ == known().size()) {
     std::string names;
-    for (const Field& field : known) names += (names.empty() ? "" : ", ") + std::string(field.name);
+    for (const Field& field : known()) names += (names.empty() ? "" : ", ") + field.name;
     throw std::invalid_argument("need one of " + names + ", got '" + std::string(name) + "'");
   }
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), gate.limit_);
@@ -79,7 +84,7 @@ Gate Gate::parse(const std::string& text) {
 }
 
 double Gate::value(const HeadCertificate& head) const {
-  const Supremum ends = known[field_].ends(head);
+  const Supremum ends = known()[field_].ends(head);
   return above_ ? ends.upper : ends.lower;
 }
 

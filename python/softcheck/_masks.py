@@ -10,12 +10,20 @@ import numpy as np
 
 from . import _arrays
 from ._dtypes import OF_BITS
-from ._library import UsageError, shown
+from ._library import UsageError, describe, shown
 
-# The bits of -inf and of the lowest number, of formats that NumPy lacks.
-_LOWEST = {"bf16": (0xFF80, 0xFF7F), "e5m2": (0xFC, 0xFB), "e4m3": (None, 0xFE)}
 ADDED = ("-inf", "min")
 """The forms that are added to the scores."""
+
+
+def _hidden_bits(dtype: str, form: str) -> int:
+    """The bits of -inf or of the lowest number, of a format that NumPy lacks."""
+    of = next(one for one in describe()["dtypes"] if one["name"] == dtype)
+    end = 1 << of["bits"]
+    if not of["infinity"]:
+        return end - 2  # all ones is the NaN
+    infinity = end - (1 << (of["precision"] - 1))
+    return infinity if form == "-inf" else infinity - 1
 
 
 def passed(mask: np.ndarray, form: str, dtype: str, arrays: str) -> Any:
@@ -24,7 +32,7 @@ def passed(mask: np.ndarray, form: str, dtype: str, arrays: str) -> Any:
         return _arrays.from_bits(~mask if form == "hidden" else mask, "bool", arrays)
     kind = _arrays.bits_dtype(dtype)
     if dtype in OF_BITS:
-        hidden = _LOWEST[dtype][ADDED.index(form)]
+        hidden = _hidden_bits(dtype, form)
     else:
         hidden = -np.inf if form == "-inf" else np.finfo(kind).min
     return _arrays.from_bits(np.where(mask, kind.type(0), kind.type(hidden)), dtype, arrays)
