@@ -156,9 +156,11 @@ void add_check_verb(Verb app) {
                     return word == "mean" || word == "sum" ? std::string() : "need mean or sum, got '" + word + "'";
                   }));
   verb.add_option("--ignore-index", asked.ignore_index, "Losses: rows of this label have loss and gradient 0 (-100)");
-  verb.add_option("--top-k", asked.top_k, "topk_softmax: items chosen of each row (as many as --ids has)",
+  verb.add_option("--top-k", asked.top_k,
+                  "topk_softmax: items chosen of each row (as many as --ids has); top_p_softmax: kept at most (0: all)",
                   within<std::int64_t>(0, 1LL << 30));
-  verb.add_flag("--renormalize", asked.renormalize, "topk_softmax: the weights are divided by their sum");
+  verb.add_flag("--renormalize", asked.renormalize,
+                "topk_softmax: the weights are divided by their sum; top_p_softmax: top_p is a share of the k largest");
   verb.add_option("--top-p", asked.top_p, "top_p_softmax: the mass of the items that are kept (0: all are)",
                   within(0.0, 1.0));
   verb.add_option("--min-p", asked.min_p,

@@ -55,6 +55,10 @@ constexpr FileFlag file_flags[] = {
     {"--dropout", Role::dropout,
      "Attention: bytes or booleans, nonzero where a weight is kept, broadcast as NumPy does"},
     {"--targets", Role::targets, "soft_cross_entropy: a probability of each class (..., n)"},
+    {"--row-top-k", Role::k, "top_p_softmax: k of each row (...), int32 or int64"},
+    {"--row-top-p", Role::top_p, "top_p_softmax: top_p of each row (...), of f32, or f64 for logits of f64"},
+    {"--row-min-p", Role::min_p, "top_p_softmax: min_p of each row (...)"},
+    {"--row-theta", Role::temperature, "top_p_softmax: the temperature of each row (...)"},
     {"--output", {}, "The results: of the logits' shape, a value a row (...) or (..., 1), or attention's"},
     {"--lse", Role::lse,
      "Attention's log-sum-exp of each query, of its gradient beside --out; merge_states: the parts' (parts, ...)"},
@@ -116,8 +120,8 @@ std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
           {"label-smoothing", flags.label_smoothing.has_value(), labels},
           {"z-loss", flags.z_loss.has_value(), loss},
           {"ignore-index", flags.ignore_index.has_value(), labels},
-          {"top-k", flags.top_k.has_value(), chooses},
-          {"renormalize", flags.renormalize, chooses},
+          {"top-k", flags.top_k.has_value(), chooses || op->filters},
+          {"renormalize", flags.renormalize, chooses || op->filters},
           {"base-2", flags.base_2, merges_states(op)},
           {"reduction", !flags.reduction.empty(), op->of_whole_calls},
           {"top-p", flags.top_p.has_value(), op->filters},
@@ -198,6 +202,7 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
   if (!flags.window.empty()) {
     std::tie(attributes.window_left_plus_1, attributes.window_right_plus_1) = window_of(flags.window);
   }
+  if (task.op->filters) attributes.k = static_cast<std::int32_t>(flags.top_k.value_or(0));
   if (task.op->elements.empty()) return attributes;
   // By default k is the last dimension of the ids.
   const Shape& ids = outputs.back().shape;
@@ -291,7 +296,7 @@ CheckedTensors read_tensors(const CheckFlags& flags) {
       result.task.asked.push_back(
           static_cast<std::size_t>(std::ranges::find(op->outputs, flag.name) - op->outputs.begin()));
     }
-    if (flag.role && op->attributes) result.task.roles.push_back(*flag.role);
+    if (flag.role && (op->attributes || op->filters)) result.task.roles.push_back(*flag.role);
     result.roles.emplace_back(flag.name);
     result.files.push_back(std::move(file));
   }

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_TARGETS;
+constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_TEMPERATURE;
 
 // Runs a function that reads tensors; its errors become MalformedError.
 template <class Function>
@@ -77,11 +77,11 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   if (task.op->sigmoid) task.attributes.sigmoid_bias = given->sigmoid_bias;
 }
 
-// Roles are read for attention, whose scores may have more terms, and for its gradient, which may lack some inputs. If
+// Roles are read for sampling, for attention, whose scores may have more terms, and for its gradient. If
 // a call of attention names no roles, its inputs are q, k, v and a mask.
 void set_roles(const softcheck_call* call, TensorTask& task) {
   const softcheck_call_2* const second = softcheck_version_2(call);
-  if (!task.op->attributes || second == nullptr) return;
+  if (!(task.op->attributes || task.op->filters) || second == nullptr) return;
   if (second->input_roles == nullptr && !is_attention_gradient(task.op)) return;
   if (second->input_roles == nullptr) throw UsageError("input_roles: need one for each input, got NULL");
   for (std::uint32_t i = 0; i < call->n_inputs; ++i) {

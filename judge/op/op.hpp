@@ -65,6 +65,10 @@ enum class Role : std::uint32_t {
   lengths = SOFTCHECK_ROLE_LENGTHS,
   dropout = SOFTCHECK_ROLE_DROPOUT,
   targets = SOFTCHECK_ROLE_TARGETS,
+  k = SOFTCHECK_ROLE_K,
+  top_p = SOFTCHECK_ROLE_TOP_P,
+  min_p = SOFTCHECK_ROLE_MIN_P,
+  temperature = SOFTCHECK_ROLE_TEMPERATURE,
 };
 
 /// How many values an input or output has.
@@ -88,6 +92,7 @@ struct OpInput {
   bool is_index = false;  // int32 or int64, as the call draws; else numbers of the first input's dtype
   NanReach nan_reach = NanReach::row;
   bool optional = false;  // a call may omit it (RowOp::has_input); optional inputs stand last
+  bool is_wide = false;   // f64 for a first input of f64, else f32
 };
 
 /// The fields of the ABI's softcheck_attributes that ops read; zero means off.

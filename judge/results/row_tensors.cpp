@@ -60,7 +60,11 @@ RowTensors::RowTensors(const TensorTask& task)
       columns_(static_cast<std::size_t>(logits_.shape.back())),
       walk_(all_but_last(logits_.shape)) {
   for (std::size_t k = 1; k < task.op->inputs.size(); ++k) {
-    if (input_of(task, task.op->inputs[k].role) != nullptr) require_auxiliary(k);  // optional inputs stand last
+    if (input_of(task, task.op->inputs[k].role) != nullptr) {
+      require_auxiliary(k);
+    } else if (task.op->filters) {
+      auxiliary_.emplace_back();  // of four optional inputs any may be missing
+    }
   }
   if (!task.op->elements.empty()) width_ = static_cast<std::size_t>(task.attributes.k);
   masked_ = has_mask(task);
@@ -96,6 +100,7 @@ void RowTensors::require_auxiliary(std::size_t k) {
   require_shape(name, tensor.shape, of_items ? logits_.shape : all_but_last(logits_.shape));
   if (task_.op->inputs[k].role == Role::targets) require_targets(tensor, name);
   auxiliary_.push_back(tensor);
+  if (task_.op->filters) return require_filter(k, name);
   if (!task_.op->inputs[k].is_index) return;
   const std::int64_t classes = logits_.shape.back(), ignored = task_.attributes.ignore_index;
   for (std::size_t row = 0; row < rows(); ++row) {
@@ -104,6 +109,24 @@ void RowTensors::require_auxiliary(std::size_t k) {
     throw std::invalid_argument(name + ": need one of " + std::to_string(classes) + " classes, or ignore_index " +
                                 std::to_string(ignored) + ", got " + std::to_string(label) + " at " +
                                 shape_text(index(row)));
+  }
+}
+
+// A number of each row has the range of the attribute that it replaces.
+void RowTensors::require_filter(std::size_t k, const std::string& name) const {
+  const Role role = task_.op->inputs[k].role;
+  std::vector<double> number(1);
+  for (std::size_t row = 0; row < rows(); ++row) {
+    load_auxiliary(row, k, number);
+    const double got = number[0];
+    const bool fits = role == Role::temperature ? got >= 0x1p-1000 && got <= 0x1p1000
+                                                : got >= 0 && (role == Role::k ? got <= INT32_MAX : got <= 1);
+    if (fits) continue;
+    throw std::invalid_argument(name + ": need " +
+                                (role == Role::temperature ? "temperatures > 0"
+                                 : role == Role::k         ? "numbers of items, or 0 for none"
+                                                           : "numbers in (0, 1], or 0 for none") +
+                                ", got " + std::to_string(got) + " at " + shape_text(index(row)));
   }
 }
 
@@ -152,6 +175,7 @@ Shape RowTensors::output_shape(std::size_t which) const {
 void RowTensors::load_auxiliary(std::size_t row, std::size_t k, std::vector<double>& values) const {
   const GivenTensor& tensor = auxiliary_[k - 1];
   const OpInput& input = task_.op->inputs[k];
+  if (tensor.first == nullptr && tensor.strides.empty() && input.optional) return values.clear();
   const bool of_classes = input.extent == Extent::classes;
   const bool of_call = of_classes || input.extent == Extent::call;  // equal in every row
   const std::int64_t offset = of_call ? 0 : walk_.offset(row, tensor.strides);

@@ -56,6 +56,7 @@ class RowTensors {
  private:
   // Checks input k: its shape, and that labels are classes.
   void require_auxiliary(std::size_t k);
+  void require_filter(std::size_t k, const std::string& name) const;
   void require_weights(const GivenTensor& tensor, const std::string& name) const;
   void require_targets(const GivenTensor& tensor, const std::string& name) const;
   void load_auxiliary(std::size_t row, std::size_t k, std::vector<double>& values) const;

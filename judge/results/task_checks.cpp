@@ -175,12 +175,16 @@ void require_attributes(const TensorTask& task) {
   const bool weighted_z = op->of_whole_calls && input_of(task, Role::class_weights) != nullptr && a.z_loss != 0;
   if (weighted_z) refuse_parameter("z_loss", "0 beside class_weights, whose mean no two libraries agree on", a.z_loss);
   within("lse_base2", merges_states(op), a.lse_base2 ? 1 : 0, true, "");
-  within("renormalize", chooses, a.renormalize ? 1 : 0, true, "");
+  within("renormalize", chooses || op->filters, a.renormalize ? 1 : 0, true, "");
   const GivenTensor* const row = chooses ? input_of(task, op->inputs[0].role) : nullptr;
   const std::int64_t items = row == nullptr || row->shape.empty() ? 0 : row->shape.back();
   const std::int64_t least = std::min<std::int64_t>(items, 1);
-  within("k", chooses, a.k, a.k >= least && a.k <= items,
-         "a number of items from " + std::to_string(least) + " to " + std::to_string(items));
+  if (op->filters) {
+    within("k", true, a.k, a.k >= 0, "a number of items, or 0 for none");
+  } else {
+    within("k", chooses, a.k, a.k >= least && a.k <= items,
+           "a number of items from " + std::to_string(least) + " to " + std::to_string(items));
+  }
   const auto share = [&](const char* name, double value) {
     within(name, op->filters, value, value >= 0 && value <= 1, "a number in (0, 1], or 0 for none");
   };
@@ -212,8 +216,8 @@ Role role_of_format(Op op) { return op->is_of_states() ? op->inputs[1].role : op
 
 bool is_wide(Op op, Role role) {
   if (op->is_of_states()) return role == op->inputs[0].role;
-  return op->is_attention() &&
-         (role == Role::lse || role == Role::lse_gradient || role == Role::sinks || role == Role::slopes);
+  if (!op->is_attention()) return definition_of(op, role) != nullptr && definition_of(op, role)->is_wide;
+  return (role == Role::lse || role == Role::lse_gradient || role == Role::sinks || role == Role::slopes);
 }
 
 bool merges_states(Op op) { return !op->is_attention() && op->inputs[0].role == Role::lse; }

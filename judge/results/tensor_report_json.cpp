@@ -74,6 +74,8 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
   if (task.op->filters) {
     result["top_p"] = task.attributes.top_p;
     result["min_p"] = task.attributes.min_p;
+    result["k"] = task.attributes.k;
+    result["renormalize"] = task.attributes.renormalize;
   }
   if (is_loss(task.op)) {
     if (task.op->of_whole_calls) result["mean"] = task.attributes.mean;

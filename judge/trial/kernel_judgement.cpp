@@ -22,6 +22,10 @@ Domain domain_of(std::string_view words, Op op) {
   if (domain.temperature && !op->optional_theta) {
     throw std::invalid_argument("domain: temperature needs a loss, got --op " + std::string(to_string(op)));
   }
+  if ((domain.top_k || domain.per_row) && !op->filters) {
+    throw std::invalid_argument("domain: top_k and per_row need --op top_p_softmax, got --op " +
+                                std::string(to_string(op)));
+  }
   if (domain.dropout && op->sigmoid) {
     throw std::invalid_argument("domain: dropout needs --op attention or attention_backward, got sigmoid_attention");
   }

@@ -52,13 +52,18 @@
  *                                                        logits, else f32. An item with logit -inf has p = +0 and is
  *                                                        chosen after all others. If a row has a NaN or no visible
  *                                                        item, its ids may be any indices, also repeated
- *   top_p_softmax      logits (rows, n)                  probs (rows, n): softmax(logits / theta) of the kept items,
- *                                                        divided by their sum; +0 elsewhere. If top_p != 0, the
- *                                                        kernel keeps the fewest of the largest items whose p =
+ *   top_p_softmax      logits (rows, n)[, k (rows)]      probs (rows, n): softmax(logits / theta) of the kept items,
+ *                      [, top_p (rows)][, min_p (rows)]  divided by their sum; +0 elsewhere. If top_p != 0, the
+ *                      [, temperature (rows)]            kernel keeps the fewest of the largest items whose p =
  *                                                        softmax of all add up to top_p or more; if min_p != 0, of
- *                                                        these the items with p >= min_p max p. Both are in (0, 1], or
- *                                                        0: off. Of equal logits at the boundary of top_p it keeps as
- *                                                        many as suffice, or more. With both off it is softmax
+ *                                                        these the items with p >= min_p max p; if k != 0, of these
+ *                                                        the k largest. If renormalize is 1 and k != 0, top_p is a
+ *                                                        share of the k largest items' mass, not of 1 (top-k first).
+ *                                                        top_p and min_p are in (0, 1], or 0: off. Of equal logits at
+ *                                                        the boundary of top_p or k it keeps as many as suffice, or
+ *                                                        more. With all off it is softmax. An input has the number of
+ *                                                        each row in place of the attribute, or of theta: k of int32
+ *                                                        or int64 (kDLInt), the others f64 for f64 logits, else f32
  *   sparsemax          logits (rows, n)                  (rows, n): max(x - tau, 0), with the tau for which they sum
  *                                                        to 1
  *   entmax15           logits (rows, n)                  (rows, n): max(x / 2 - tau, 0)^2, with the tau for which they
@@ -242,7 +247,11 @@ enum softcheck_role {
   SOFTCHECK_ROLE_BLOCK_TABLE = 18, /* attention: the pages of each sequence */
   SOFTCHECK_ROLE_LENGTHS = 19,     /* attention: the number of keys of each sequence, in pages */
   SOFTCHECK_ROLE_DROPOUT = 20,     /* attention: nonzero where a weight is kept */
-  SOFTCHECK_ROLE_TARGETS = 21      /* losses: a probability of each class */
+  SOFTCHECK_ROLE_TARGETS = 21,     /* losses: a probability of each class */
+  SOFTCHECK_ROLE_K = 22,           /* top_p_softmax: numbers of each row, as the attributes */
+  SOFTCHECK_ROLE_TOP_P = 23,
+  SOFTCHECK_ROLE_MIN_P = 24,
+  SOFTCHECK_ROLE_TEMPERATURE = 25
 };
 
 /* The parameters of ops; zero means off. The judge sets the windows, softcap, causal_top_left, page_size,
@@ -260,9 +269,9 @@ typedef struct softcheck_attributes {
   double min_p;              /* top_p_softmax: the least p of a kept item, relative to the largest p */
   int32_t causal_top_left;   /* attention: query i has position i, for causal, window and slopes; else see above */
   int32_t lse_base2;         /* merge_states: log-sum-exps are in base 2 */
-  int32_t renormalize;       /* topk_softmax: weights are divided by their sum */
+  int32_t renormalize;       /* topk_softmax: weights are divided by their sum; top_p_softmax: top-k comes first */
   int32_t mean;              /* cross_entropy_mean: the sum of the losses is divided; for all other ops 0 */
-  int32_t k;                 /* topk_softmax: the number of items chosen in each row */
+  int32_t k;                 /* the number of items chosen in each row */
   int32_t interleaved_heads; /* attention: query head h reads key head h % kv_heads, not h / (heads / kv_heads) */
   int64_t ignore_index;      /* if SOFTCHECK_ROLE_LABELS is an input: a row with this label has loss and gradient 0 */
   int64_t page_size;         /* attention: slots of a page, if SOFTCHECK_ROLE_BLOCK_TABLE is an input; else 0 */

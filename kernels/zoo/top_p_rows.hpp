@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <vector>
 
 #include "kernels/zoo/rows.hpp"
 
-// Glue of the kernels that keep the items of top-p and min-p: logits in every dtype and with any strides, so that each
-// file holds its one idea (or its one bug) and nothing else.
+// Glue of the kernels that keep the items of top-k, top-p and min-p: logits in every dtype and with any strides, so
+// that each file holds its one idea (or its one bug) and nothing else.
 namespace softcheck::kernels::zoo {
 
 /// A row in the format that it is computed in: double for f64, float for the rest.
@@ -20,6 +21,9 @@ struct TopPRow {
   std::vector<Real> logits;
   Real theta = 1;
   Real top_p = 0, min_p = 0;  // 0: off
+  std::size_t k = 0;          // 0: off
+  bool top_k_first = false;   // top_p is a share of the k largest
+  std::int64_t number = 0;    // of the row
   std::vector<Real> out;      // (n), 0 at first
 
   std::size_t size() const { return logits.size(); }
@@ -51,12 +55,29 @@ struct TopPRow {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
     return order;
   }
+  bool has_k() const { return k != 0 && k < size(); }
+  /// The k largest, the lowest indices first among equal ones; all items if k is off.
+  std::vector<bool> k_largest(const std::vector<Real>& p) const {
+    std::vector<bool> kept(p.size(), !has_k());
+    const std::vector<std::size_t> order = descending(p);
+    for (std::size_t a = 0; has_k() && a < k; ++a) kept[order[a]] = true;
+    return kept;
+  }
+  /// top_p, or its share of the k largest coefficients.
+  Real due(const std::vector<Real>& p) const {
+    if (!has_k() || !top_k_first) return top_p;
+    const std::vector<bool> largest = k_largest(p);
+    Real mass = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) mass += largest[i] ? p[i] : 0;
+    return top_p * mass;
+  }
   /// The items before which the sum of the larger coefficients is below top_p.
   std::vector<bool> prefix(const std::vector<Real>& p) const {
     std::vector<bool> kept(p.size(), top_p == 0);
+    const Real enough = due(p);
     Real before = 0;
     for (const std::size_t i : descending(p)) {
-      if (top_p == 0 || before >= top_p) break;
+      if (top_p == 0 || before >= enough) break;
       kept[i] = true;
       before += p[i];
     }
@@ -76,27 +97,53 @@ struct TopPRow {
     }
     out = over_sum(std::move(values));
   }
+  /// min_p, k and the division behind a choice of top_p.
+  void finish(const std::vector<Real>& p, std::vector<bool> kept) {
+    above_min_p(p, kept);
+    const std::vector<bool> largest = k_largest(p);
+    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = kept[i] && largest[i];
+    renormalise(p, kept);
+  }
   /// The correct kernel.
   void run() {
     const std::vector<Real> p = softmax();
-    std::vector<bool> kept = prefix(p);
-    above_min_p(p, kept);
-    renormalise(p, kept);
+    finish(p, prefix(p));
   }
+};
+
+/// The numbers of each row that a call has in place of an attribute.
+struct FiltersOfRows {
+  explicit FiltersOfRows(const softcheck_call_2& whole) {
+    for (std::uint32_t i = 1; i < whole.call.n_inputs; ++i) inputs[whole.input_roles[i]] = View(*whole.call.inputs[i]);
+  }
+  double of(std::uint32_t role, std::int64_t row, double attribute) const {
+    const auto found = inputs.find(role);
+    if (found == inputs.end()) return attribute;
+    const View& view = found->second;
+    if (view.type.code != kDLInt) return view.get<double>(row, 0);
+    const char* const place = view.at(row, 0);
+    if (view.type.bits == 64) return static_cast<double>(*reinterpret_cast<const std::int64_t*>(place));
+    return *reinterpret_cast<const std::int32_t*>(place);
+  }
+  std::map<std::uint32_t, View> inputs;
 };
 
 /// Calls compute(TopPRow<Real>&) for every row of a call, 1 for a call of another op.
 template <class Compute>
 int each_top_p_row(const softcheck_call* call, Compute compute) {
-  const softcheck_call_2* whole = call_of(call, SOFTCHECK_OP_TOP_P_SOFTMAX, 1, 1);
+  const softcheck_call_2* whole = call_of(call, SOFTCHECK_OP_TOP_P_SOFTMAX, call->n_inputs, 1);
   if (whole == nullptr) return 1;
   const View logits(*call->inputs[0]), out(*call->outputs[0]);
+  const FiltersOfRows own(*whole);
   return in_format_of(logits.type, [&]<class Real>(Real) {
     for (std::int64_t r = 0; r < logits.rows; ++r) {
       TopPRow<Real> row;
-      row.theta = static_cast<Real>(call->theta);
-      row.top_p = static_cast<Real>(whole->attributes->top_p);
-      row.min_p = static_cast<Real>(whole->attributes->min_p);
+      row.number = r;
+      row.theta = static_cast<Real>(own.of(SOFTCHECK_ROLE_TEMPERATURE, r, call->theta));
+      row.top_p = static_cast<Real>(own.of(SOFTCHECK_ROLE_TOP_P, r, whole->attributes->top_p));
+      row.min_p = static_cast<Real>(own.of(SOFTCHECK_ROLE_MIN_P, r, whole->attributes->min_p));
+      row.k = static_cast<std::size_t>(own.of(SOFTCHECK_ROLE_K, r, whole->attributes->k));
+      row.top_k_first = whole->attributes->renormalize != 0;
       row.logits = read_row<Real>(logits, r);
       row.out.assign(row.size(), 0);
       if (row.size() > 0) compute(row);

@@ -9,25 +9,28 @@
 namespace softcheck::numerics {
 
 template <class T>
-TopPThreshold<T>::TopPThreshold(const Contract& contract, const RowStatistics<T>& row, Grants grants)
+TopPThreshold<T>::TopPThreshold(const Contract& contract, const RowStatistics<T>& row, Grants grants, bool divided)
     : model_(contract, row, grants),
       bounds_(model_.element_bounds()),
-      choice_(contract, row, grants),
+      choice_(contract, row, grants, divided),
       height_(2 * summation_height(contract, row.size)) {
   const FpEnvironmentGuard guard;
   own_ = bounds_.numerator_log + model_.rescale_unit + bounds_.ratio_log;
+  if (divided) own_ = own_ + bounds_.ratio_log;
+  if (divided) bounds_.element_floor = 2 * bounds_.element_floor;
   const T floors = 2 * bounds_.element_floor + model_.product_floor;
   lost_ = floors * exp(bounds_.element_log + row.log_sum);
   const std::uint64_t additions = std::min<std::uint64_t>(height_, row.visible - 1);
   // The sum's error, the items' own, the additions, and two roundings of the compared numbers.
   mass_log_ = model_.sum_log + own_ + model_.shift + (T(static_cast<double>(additions)) + T(2)) * model_.unit;
+  if (divided) mass_log_ = 2 * mass_log_;
 }
 
 template <class T>
-T TopPThreshold<T>::mass(const T& last) const {
+T TopPThreshold<T>::mass(const T& last, const T& whole) const {
   const FpEnvironmentGuard guard;
   const T floors = (model_.visible + T(1)) * (bounds_.element_floor + model_.sum_floor) * exp(mass_log_);
-  return expm1(mass_log_) * (T(1) + last) + floors;
+  return expm1(mass_log_) * (whole + last) + floors;
 }
 
 template <class T>

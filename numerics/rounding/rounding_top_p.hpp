@@ -16,12 +16,15 @@ namespace softcheck::numerics {
 template <class T>
 class TopPThreshold {
  public:
-  TopPThreshold(const Contract& contract, const RowStatistics<T>& row, Grants grants = Grants::all);
-
-  /// The error of the mass of a set of items that is compared with top_p, from the set's sum p.
   ///
-  /// last   p of the item whose place the mass decides
-  T mass(const T& last) const;
+  /// divided   the kernel may have divided the coefficients by the sum of the k largest (renormalize)
+  TopPThreshold(const Contract& contract, const RowStatistics<T>& row, Grants grants = Grants::all,
+                bool divided = false);
+
+  /// The error of the mass of a set of items that is compared with top_p times `whole`, from the set's sum p.
+  ///
+  /// last   p of the item whose place the mass decides          whole   the mass of all items, or of the k largest
+  T mass(const T& last, const T& whole = T(1)) const;
 
   /// How far D_j of a kept item may exceed -ln(min_p), or be smaller for an item that is not kept; infinite if the
   /// smaller of the two coefficients may underflow.

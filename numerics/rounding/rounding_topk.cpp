@@ -7,12 +7,14 @@
 namespace softcheck::numerics {
 
 template <class T>
-TopkThreshold<T>::TopkThreshold(const Contract& contract, const RowStatistics<T>& row, Grants grants)
+TopkThreshold<T>::TopkThreshold(const Contract& contract, const RowStatistics<T>& row, Grants grants, bool divided)
     : model_(contract, row, grants), bounds_(model_.element_bounds()), log_sum_(row.log_sum) {
   const FpEnvironmentGuard guard;
   weights_ = model_.element(bounds_.element_log, model_.slope, bounds_.element_floor);
   // Stored and rescaled numerators have at most R rescalings, each item its own.
   own_ = bounds_.numerator_log + model_.rescale_unit + bounds_.ratio_log;
+  if (divided) own_ = own_ + bounds_.ratio_log;
+  if (divided) bounds_.element_floor = 2 * bounds_.element_floor;
   magnified_ = exp(bounds_.element_log);
 }
 

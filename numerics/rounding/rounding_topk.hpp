@@ -26,7 +26,10 @@ struct ChosenItems {
 template <class T>
 class TopkThreshold {
  public:
-  TopkThreshold(const Contract& contract, const RowStatistics<T>& row, Grants grants = Grants::all);
+  ///
+  /// divided   the coefficients may be divided once more before they are compared or weighed (docs/tolerances/top_p.md)
+  TopkThreshold(const Contract& contract, const RowStatistics<T>& row, Grants grants = Grants::all,
+                bool divided = false);
 
   /// How far the logit of item i may exceed that of item j if a kernel ranks j at least as high as i; infinite if the
   /// coefficient of i may underflow.

@@ -97,6 +97,8 @@ _ROLES = {
     19: "lengths",
     20: "dropout_mask",
 }
+# Sampling: the numbers of each row, by the names of the parameters.
+FILTER_ROLES = {"k": 22, "top_p": 23, "min_p": 24, "theta": 25}
 # The roles of attention's gradient, by the names of its arrays.
 GRADIENT_ROLES = {"q": 2, "k": 3, "v": 4, "out": 5, "lse": 6, "out_gradient": 7}
 GRADIENT_ROLES |= {name: role for role, name in _ROLES.items()}
@@ -122,7 +124,8 @@ def names_behind(call: Call, own_inputs: int) -> list[str]:
     if call.abi_version != 2:
         return ["mask"] * (call.n_inputs - own_inputs)
     roles = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.input_roles
-    return [_ROLES[roles[i]] for i in range(own_inputs, call.n_inputs)]
+    names = {**_ROLES, **{role: name for name, role in FILTER_ROLES.items()}}
+    return [names[roles[i]] for i in range(own_inputs, call.n_inputs)]
 
 
 class TensorCall:

@@ -327,7 +327,9 @@ def check(
     merge_states                lse_base2 (False for a function that does not take it, unless the domain says base=2)
     topk_softmax                k (for a function that does not take it the domain's, k=2), renormalize (False, unless
                                 the domain says renormalize=1)
-    top_p_softmax               top_p, min_p (0: off, also for a function that does not take it)
+    top_p_softmax               top_p, min_p (0: off, also for a function that does not take it), k (0: off) and
+                                renormalize (top_p is a share of the k largest). With the domain's word per_row they
+                                and theta are arrays (rows)
     attention and its gradient  window (left, right): the number of keys that a query sees on each side of its own
                                 position, -1 for all; softcap (0: none); sinks and alibi_slopes ((heads) or None); bias
                                 ((batch, heads or 1, queries, keys) or None); causal_top_left; dropout_mask (batch,

@@ -75,7 +75,11 @@ def domain_of(adapter: Adapter, domain: str | None, strides: bool, empty_rows: b
         if not adapter.own["lse_base2"]:
             implied.append("base=e")
     if op.filters:
-        implied += [f"{name}=0" for name in op.attributes if name not in takes]
+        implied += [f"{name}=0" for name in ("top_p", "min_p") if name not in takes]
+        implied += ["top_k"] if "k" in takes else []
+        if "renormalize" not in takes:
+            adapter.own["renormalize"] = "renormalize=1" in given
+            implied += [] if adapter.own["renormalize"] else ["renormalize=0"]
     if op.chooses:
         implied += _topk_words(adapter, given)
     if "mask" not in adapter.takes:

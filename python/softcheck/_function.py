@@ -48,7 +48,7 @@ class Request:
     inputs: list[tuple[np.ndarray, str]]
     mask: np.ndarray | None
     outputs: list[tuple[np.ndarray, str]]
-    theta: float
+    theta: Any  # a number, or an array of one for each row
     scale: float
     causal: bool
     attributes: dict[str, Any] = field(default_factory=dict)
@@ -60,7 +60,8 @@ class Request:
         mask = behind.pop("mask")[0] if "mask" in behind else None
         outputs = [_bits_of(call.outputs[i].contents) for i in range(call.n_outputs)]
         attributes = {**_abi.attributes_of(call), **behind}
-        return cls(inputs[:own_inputs], mask, outputs, call.theta, call.scale, bool(call.causal), attributes)
+        theta = attributes.pop("theta", call.theta)
+        return cls(inputs[:own_inputs], mask, outputs, theta, call.scale, bool(call.causal), attributes)
 
     def copied(self) -> Request:
         """A copy outside the call's memory, which can be sent to another process."""
@@ -68,14 +69,19 @@ class Request:
             [(array.copy(), dtype) for array, dtype in self.inputs],
             None if self.mask is None else self.mask.copy(),
             [(np.empty(array.shape, array.dtype), dtype) for array, dtype in self.outputs],
-            self.theta,
+            _copied(self.theta),
             self.scale,
             self.causal,
-            {
-                name: (value[0].copy(), value[1]) if name in TENSORS else value
-                for name, value in self.attributes.items()
-            },
+            {name: _copied(value) for name, value in self.attributes.items()},
         )
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, tuple) and isinstance(value[0], np.ndarray)
+
+
+def _copied(value: Any) -> Any:
+    return (value[0].copy(), value[1]) if _is_array(value) else value
 
 
 class WrongResult(Exception):
@@ -153,11 +159,12 @@ class Adapter:
             keywords[self.takes["mask"]] = None if request.mask is None else self._mask(request, request.mask)
         for name in ("theta", "scale", "causal"):
             if name in self.takes:
-                keywords[self.takes[name]] = getattr(request, name)
+                value = getattr(request, name)
+                keywords[self.takes[name]] = self._array(*value) if _is_array(value) else value
         for name, usual in self.op.attributes.items():
             if name in self.takes:
                 value = request.attributes.get(name, usual)
-                keywords[self.takes[name]] = self._array(*value) if name in TENSORS and value is not None else value
+                keywords[self.takes[name]] = self._array(*value) if _is_array(value) else value
         keywords |= self._sequences(request)
         keywords |= {name: own_argument(name, tuple(array.shape for array, _ in request.inputs)) for name in self.follow}
         if self.takes_one_of_two and request.mask is not None and request.causal:

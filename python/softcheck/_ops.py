@@ -93,7 +93,7 @@ class Op:
         if self.chooses:
             found |= {"k": None, "renormalize": False}
         if self.filters:
-            found |= {"top_p": 0.0, "min_p": 0.0}
+            found |= {"k": None, "top_p": 0.0, "min_p": 0.0, "renormalize": False}
         if self.has_terms:
             found |= {"window": (-1, -1), "softcap": 0.0, **dict.fromkeys(TERMS), "causal_top_left": False}
         if self.has_terms and not self.has_sigmoid_bias:

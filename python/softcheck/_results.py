@@ -27,7 +27,7 @@ class Attributes(TypedDict, total=False):
     """The parameters of assert_output, reference and threshold that describe an op's call, without its inputs."""
 
     mask: Any
-    theta: float
+    theta: Any
     scale: float | None
     causal: bool
     label_smoothing: float
@@ -37,10 +37,10 @@ class Attributes(TypedDict, total=False):
     ignore_index: int
     reduction: Reduction
     lse_base2: bool
-    k: int | None
+    k: Any
     renormalize: bool
-    top_p: float
-    min_p: float
+    top_p: Any
+    min_p: Any
     window: tuple[int, int]
     sinks: Any
     alibi_slopes: Any
@@ -113,10 +113,17 @@ def _tensors(op: Op, inputs: Any, outputs: Any, attributes: dict[str, Any]) -> _
         scale = 1.0
         if op.is_attention:
             scale = 1 / math.sqrt(max(1, tensors[0].array.shape[-1] if tensors[0].array.ndim else 1))
+    roles: list[int] = []
+    if op.filters:
+        roles = [0]
+        for name, role in _abi.FILTER_ROLES.items():
+            if getattr(attributes[name], "ndim", 0) > 0:
+                tensors.append(_tensor("top_k" if name == "k" else name, attributes[name]))
+                roles.append(role)
+                attributes[name] = _USUAL[name]
     if op.has_sigmoid_bias and attributes["sigmoid_bias"] is None:
         attributes["sigmoid_bias"] = -math.log(max(1, *tensors[1].array.shape[-2:-1], 1))
     given = _attributes(op, attributes, written)
-    roles: list[int] = []
     if op.has_terms:
         for name in TERMS:
             if attributes[name] is not None:
@@ -142,7 +149,7 @@ def _attributes(op: Op, attributes: dict[str, Any], written: list[_dtypes.Tensor
                 raise UsageError(f"reduction: need 'mean' or 'sum', got {shown(value)}")
             given["mean"] = int(value == "mean")
         elif name == "k":
-            given["k"] = _chosen(value, written)
+            given["k"] = 0 if op.filters and value is None else _chosen(value, written)
         elif name == "sigmoid_bias":
             given[name] = number(name, value)
         elif name == "dropout_scale" and attributes["dropout_mask"] is None:
@@ -195,7 +202,7 @@ def _bits(name: str, array: Any) -> tuple[np.ndarray, str]:
 
 def _tensor(name: str, array: Any) -> _dtypes.Tensor:
     bits, dtype = _bits(name, array)
-    if name in ("labels", "ids"):
+    if name in ("labels", "ids", "top_k"):
         if dtype not in ("int32", "int64"):
             raise UsageError(f"{name}: need int32 or int64, got {dtype}")
     elif dtype not in _dtypes.LONG_NAMES:
@@ -224,7 +231,7 @@ def assert_output(
         softcheck.assert_output("attention_backward", (q, k, v, out, lse, dout), (dq, dk, dv), causal=True)
         softcheck.assert_output("attention_backward", (q, k, v, dout), (dq, dk, dv), causal=True)
         softcheck.assert_output("topk_softmax", x, (weights, ids), renormalize=True)
-        softcheck.assert_output("top_p_softmax", x, probabilities, top_p=0.9)
+        softcheck.assert_output("top_p_softmax", x, probabilities, top_p=0.9, k=50, renormalize=True)
         softcheck.assert_output("merge_states", (outs, lses), (merged, merged_lse))
 
     inputs   logits (..., n), an op of rows works along the last axis; attention: q, k, v, each (..., length, dim);
@@ -248,8 +255,9 @@ def assert_output(
 
     reduction  of cross_entropy_mean and its gradient: "mean" or "sum" over the rows that are not ignored
 
-    Losses also take label_smoothing, z_loss and ignore_index; merges lse_base2; top-k renormalize; top_p_softmax top_p
-    and min_p (0: off). attention and attention_backward take window (left, right; -1 is all), sinks (heads),
+    Losses also take label_smoothing, z_loss and ignore_index; merges lse_base2; top-k renormalize; top_p_softmax top_p,
+    min_p and k (0: off), renormalize (top_p is a share of the k largest); each of them and theta may be an array (...)
+    of a number for each row. attention and attention_backward take window (left, right; -1 is all), sinks (heads),
     alibi_slopes (heads), bias and causal_top_left; sigmoid_attention also sigmoid_bias, by default -ln of the number of
     keys; attention_backward also lse_gradient (like lse), and attention dropout_mask (batch, heads, queries, keys;
     True = kept) with dropout_scale, the factor of kept weights.

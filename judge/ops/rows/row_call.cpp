@@ -126,7 +126,7 @@ void add_other_inputs(const RowMatrixCase& matrix, Op op, numerics::Format forma
   call.inputs[0].values = std::move(values[0]);
   for (std::size_t k = 1; k < inputs.size(); ++k) {
     if (!op.rows().has_input(k, matrix.auxiliary)) continue;
-    TensorPlace place = place_of(format, matrix, matrix.visible);
+    TensorPlace place = place_of(inputs[k].is_wide ? wide_format(format) : format, matrix, matrix.visible);
     if (inputs[k].extent == Extent::classes) {
       place.shape.erase(place.shape.begin());
       if (!place.strides.empty()) place.strides.erase(place.strides.begin());
@@ -316,7 +316,7 @@ CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   traits.mean = attributes.mean;
   traits.top_p = attributes.top_p;
   traits.min_p = attributes.min_p;
-  if (attributes.k != 0) traits.lengths["k"] = static_cast<std::uint64_t>(attributes.k);
+  if (attributes.k != 0 && !op->filters) traits.lengths["k"] = static_cast<std::uint64_t>(attributes.k);
   traits.unwritten = op->number == SOFTCHECK_OP_MERGE_STATES && traits.infinite && (matrix.auxiliary & domain_bit) == 0;
   if (is_loss(op)) {
     traits.z_loss = attributes.z_loss;

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "judge/ops/rows/gradient_inputs.hpp"
 #include "judge/ops/rows/judged_row.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/formats/next_double.hpp"
@@ -27,6 +28,17 @@ constexpr std::array<double, 8> min_ps{0, 0.1, 0.5, 1, 0.05, 0.25, 0x1p-20, 0.02
 // Values of a row's own bits that change the drawn row; other values leave it as it is.
 constexpr std::uint64_t equal_logits = 5, logits_at_the_level = 6, halves = 7;
 std::uint64_t form_of(std::uint64_t auxiliary) { return auxiliary / 64 % 8; }
+
+// Set by the domain's words: the call has k; each row its own numbers, but no temperature with theta=1; renormalize.
+constexpr std::uint64_t top_k_bit = domain_bit, per_row_bit = 2 * domain_bit, unit_theta_bit = 4 * domain_bit,
+                        joint_bit = 8 * domain_bit, first_bit = 16 * domain_bit;
+constexpr std::array<double, 8> temperatures{1, 0.5, 0.7, 2, 0.25, 1.5, 0.8, 4};
+
+// 1 to n; 0 if there are no items.
+std::int32_t drawn_k(std::uint64_t code, std::size_t n) {
+  const std::array<std::size_t, 8> choices{2, 1, 3, (n + 1) / 2, n - std::min<std::size_t>(n, 1), 8, 50, n};
+  return static_cast<std::int32_t>(std::min(std::max<std::size_t>(choices[code % 8], 1), n));
+}
 
 // The number of the format this many steps above the value.
 double neighbour(Format format, double value, int steps) {
@@ -51,39 +63,92 @@ std::vector<std::size_t> by_descending_logits(std::span<const double> logits) {
   return order;
 }
 
-// Do the first `count` items of the order have a mass of at least top_p?
-bool reaches(const RowInputs& row, std::span<const std::size_t> order, std::size_t count) {
-  if (count == order.size()) return true;
-  std::vector<double> first(row.logits.size(), -infinity);
-  for (const std::size_t i : order.first(count)) first[i] = row.logits[i];
+// Do the first `count` items of the order have top_p of the mass of the first `whole` ones?
+bool reaches(const RowInputs& row, std::span<const std::size_t> order, std::size_t count, std::size_t whole_count) {
+  if (count == whole_count) return true;
+  const auto first_of = [&](std::size_t of) {
+    std::vector<double> first(row.logits.size(), -infinity);
+    for (const std::size_t i : order.first(of)) first[i] = row.logits[i];
+    return first;
+  };
+  const std::vector<double> first = first_of(count), all = first_of(whole_count);
   return escalate([&] {
-           const Enclosure part = RowOracle(first, row.theta).sum(), whole = RowOracle(row.logits, row.theta).sum();
+           const Enclosure part = RowOracle(first, row.theta).sum(), whole = RowOracle(all, row.theta).sum();
            return less(part, Enclosure(row.attributes.top_p) * whole);  // both relative to the row's maximum
          }) != Decision::proved;
 }
 
 // Length of the shortest such prefix: estimated in long double, decided by enclosures.
-std::size_t shortest_prefix(const RowInputs& row, std::span<const std::size_t> order) {
+std::size_t shortest_prefix(const RowInputs& row, std::span<const std::size_t> order, std::size_t whole) {
   std::vector<long double> weights;
   for (const std::size_t i : order) {
     weights.push_back(std::exp((static_cast<long double>(row.logits[i]) - row.logits[order[0]]) / row.theta));
   }
+  weights.resize(whole);
   const long double due = row.attributes.top_p * std::accumulate(weights.begin(), weights.end(), 0.0L);
   long double sum = 0;
   std::size_t count = 0;
-  while (count < order.size() && (count == 0 || sum < due)) sum += weights[count++];
-  while (count > 1 && reaches(row, order, count - 1)) --count;
-  while (!reaches(row, order, count)) ++count;
+  while (count < whole && (count == 0 || sum < due)) sum += weights[count++];
+  while (count > 1 && reaches(row, order, count - 1, whole)) --count;
+  while (!reaches(row, order, count, whole)) ++count;
   return count;
 }
 
 }  // namespace
 
-Attributes drawn_filters(std::uint64_t auxiliary) {
+Attributes drawn_filters(std::uint64_t auxiliary, std::size_t n) {
+  const auto of_call = [&](FilterInput input) { return !has_filter_input(input, auxiliary); };
   Attributes attributes;
-  attributes.top_p = top_ps[(auxiliary & top_p_bits) >> first_top_p_bit];
-  attributes.min_p = min_ps[auxiliary & min_p_bits];
+  if (of_call(FilterInput::top_p)) attributes.top_p = top_ps[(auxiliary & top_p_bits) >> first_top_p_bit];
+  if (of_call(FilterInput::min_p)) attributes.min_p = min_ps[auxiliary & min_p_bits];
+  if ((auxiliary & top_k_bit) == 0) return attributes;
+  const std::uint64_t code = hashed(auxiliary & (min_p_bits | top_p_bits), n);
+  if (of_call(FilterInput::top_k)) attributes.k = drawn_k(code, n);
+  attributes.renormalize = (auxiliary & joint_bit) == 0 && ((auxiliary & first_bit) != 0 || code / 8 % 2 == 0);
   return attributes;
+}
+
+bool has_filter_input(FilterInput input, std::uint64_t auxiliary) {
+  if (input == FilterInput::logits) return true;
+  if ((auxiliary & per_row_bit) == 0) return false;
+  if (input == FilterInput::top_k) return (auxiliary & top_k_bit) != 0;
+  if (input == FilterInput::top_p) return (auxiliary & top_p_bits) != 0;
+  if (input == FilterInput::min_p) return (auxiliary & min_p_bits) != 0;
+  return (auxiliary & unit_theta_bit) == 0;
+}
+
+std::vector<std::vector<double>> filter_inputs(Format format, std::size_t n, std::uint64_t auxiliary) {
+  const std::uint64_t seed = hashed((auxiliary & most_auxiliary) / 64, 0);
+  std::vector<std::vector<double>> inputs(4);
+  const auto give = [&](FilterInput input, double value) {
+    if (has_filter_input(input, auxiliary)) inputs[static_cast<std::size_t>(input) - 1] = {value};
+  };
+  // Without the 0 of top_p: samplers switch it off by 1.
+  give(FilterInput::top_k, drawn_k(seed, n));
+  give(FilterInput::top_p, round_to(wide_format(format), top_ps[1 + seed / 8 % 7]));
+  give(FilterInput::min_p, round_to(wide_format(format), min_ps[seed / 64 % 8]));
+  give(FilterInput::temperature, round_to(wide_format(format), temperatures[seed / 512 % 8]));
+  return inputs;
+}
+
+RowInputs with_own_filters(RowInputs row) {
+  const auto own = [&](FilterInput input) -> std::optional<double> {
+    const std::size_t k = static_cast<std::size_t>(input) - 1;
+    if (k >= row.auxiliary.size() || row.auxiliary[k].empty()) return std::nullopt;
+    return row.auxiliary[k][0];
+  };
+  if (const auto k = own(FilterInput::top_k)) row.attributes.k = static_cast<std::int32_t>(*k);
+  row.attributes.top_p = own(FilterInput::top_p).value_or(row.attributes.top_p);
+  row.attributes.min_p = own(FilterInput::min_p).value_or(row.attributes.min_p);
+  row.theta = own(FilterInput::temperature).value_or(row.theta);
+  return row;
+}
+
+std::uint64_t set_filters(const Domain& domain) {
+  std::uint64_t bits = 0;
+  if (domain.top_k) bits |= top_k_bit | (domain.plain_weights ? joint_bit : 0) | (domain.renormalized ? first_bit : 0);
+  if (domain.per_row) bits |= per_row_bit | (domain.unit_theta ? unit_theta_bit : 0);
+  return bits;
 }
 
 std::uint64_t closed_filters(const Domain& domain) {
@@ -96,7 +161,10 @@ std::vector<double> filtered_logits(Format format, std::span<const double> logit
   if (form < equal_logits || values.empty()) return values;
   const double maximum = *std::ranges::max_element(values);
   if (!std::isfinite(maximum)) return values;
-  const double min_p = drawn_filters(auxiliary).min_p, level = maximum + (min_p == 0 ? 0 : std::log(min_p));
+  const std::vector<std::vector<double>> own = filter_inputs(format, values.size(), auxiliary);
+  const double min_p = own[2].empty() ? drawn_filters(auxiliary, values.size()).min_p : own[2][0];
+  const double theta = own[3].empty() ? 1 : own[3][0];
+  const double level = maximum + (min_p == 0 ? 0 : theta * std::log(min_p));
   std::size_t place = 0;
   for (double& x : values) {
     if (!std::isfinite(x)) continue;
@@ -115,7 +183,10 @@ std::vector<double> filtered_logits(Format format, std::span<const double> logit
 
 std::vector<bool> exactly_selected(const RowInputs& row) {
   const std::vector<std::size_t> order = by_descending_logits(row.logits);
-  const std::size_t count = row.attributes.top_p == 0 ? order.size() : shortest_prefix(row, order);
+  const auto k = static_cast<std::size_t>(row.attributes.k);
+  const std::size_t most = k == 0 ? order.size() : std::min(k, order.size());
+  const std::size_t whole = row.attributes.renormalize ? most : order.size();
+  const std::size_t count = row.attributes.top_p == 0 ? most : std::min(most, shortest_prefix(row, order, whole));
   std::vector<bool> kept(row.logits.size());
   for (std::size_t k = 0; k < count; ++k) {
     const Decision below = escalate([&] {
@@ -159,7 +230,69 @@ SelectedItems::SelectedItems(const JudgedRow& row, const TopPThreshold<UpperBoun
   }
   if (none()) return;
   top_deviation_ = deviation(most_);
+  find_k_largest();
   find_lost();
+}
+
+// How far x_high may exceed x_low if a kernel may treat the lower one as at least as large.
+double SelectedItems::apart(std::size_t high, std::size_t low) const {
+  return upper(granted_.choice().exchange(deviation(high), deviation(low)));
+}
+
+// May k other items come before this one? Under ties=lowest no equal item of a higher index does.
+bool SelectedItems::may_follow_k(std::size_t i) const {
+  if (k_ == 0) return false;
+  const std::size_t before = rank_[i];
+  if (before >= k_) return true;
+  std::size_t next = before + 1;
+  const auto& x = row_.logits;
+  if (row_.contract.ties == Ties::lowest) {
+    const auto is_below = [&](double value, std::size_t j) { return value > x[j]; };
+    const auto rest = order_.begin() + static_cast<std::ptrdiff_t>(next);
+    next = static_cast<std::size_t>(std::upper_bound(rest, order_.end(), x[i], is_below) - order_.begin());
+  }
+  const std::size_t last = next + (k_ - 1 - before);
+  if (last >= order_.size()) return false;
+  return may_stand_apart(x[order_[last]], x[i], apart(i, order_[last]));
+}
+
+// Must k other items come before this one?
+bool SelectedItems::surely_follows_k(std::size_t i) const {
+  if (k_ == 0 || rank_[i] < k_) return false;
+  const std::size_t last = order_[k_ - 1];
+  return !may_stand_apart(row_.logits[i], row_.logits[last], apart(last, i));
+}
+
+// Orders the items. With renormalize, bounds the mass of the items that a kernel may take for the k largest: those that
+// belong to them surely and the smallest that may belong to them, and all that may.
+void SelectedItems::find_k_largest() {
+  const auto k = static_cast<std::size_t>(row_.attributes.k);
+  if (k == 0 || k >= visible_) return;
+  k_ = k;
+  order_ = by_descending_logits(row_.logits);
+  rank_.resize(row_.logits.size());
+  for (std::size_t r = 0; r < order_.size(); ++r) rank_[order_[r]] = r;
+  if (!row_.attributes.renormalize || row_.attributes.top_p == 0) return;
+  const PrecisionScope precision(113);
+  std::vector<bool> least(row_.logits.size()), most = least;
+  std::vector<std::size_t> free;
+  std::size_t sure = 0;
+  for (const std::size_t i : order_) {
+    if (surely_follows_k(i)) break;
+    most[i] = row_.contract.ties != Ties::lowest || rank_[i] < k_;
+    if (may_follow_k(i)) {
+      free.push_back(i);
+    } else {
+      least[i] = true;
+      ++sure;
+    }
+  }
+  for (std::size_t taken = sure; taken < k_; ++taken) {
+    least[free.back()] = true;
+    free.pop_back();
+  }
+  least_base_ = mass(least, Sums::double_double);
+  most_base_ = mass(most, Sums::double_double);
 }
 
 // May x_high exceed x_low by at most `allowed` in units of theta? True if doubles cannot decide.
@@ -247,9 +380,9 @@ void SelectedItems::find_lost() {
   std::size_t first_lost = 0;
   for (const std::size_t i : outside_) {
     may_be_lost_[i] = is_lost(i);
-    if (!may_be_lost_[i] || is_surely_left_out_by_level(i)) continue;
+    if (!may_be_lost_[i] || is_surely_left_out(i)) continue;
     with_lost[i] = true;
-    with_sure[i] = !is_left_out_by_level(i);
+    with_sure[i] = !is_left_out(i);
     if (certain_ || row_.logits[i] > row_.logits[first_lost]) first_lost = i;
     certain_ = false;
   }
@@ -257,7 +390,7 @@ void SelectedItems::find_lost() {
   const double top_p = row_.attributes.top_p;
   const double excess = upper(granted_.mass(largest_lost) + UpperBound(static_cast<double>(visible_)) * largest_lost);
   if (!certain_ && top_p != 0 && excess < infinity &&
-      less(Enclosure(top_p) + Enclosure(excess), kept) == Decision::proved) {
+      less(Enclosure(top_p) * most_base_ + Enclosure(excess), kept) == Decision::proved) {
     certain_ = true;  // the kept items reach top_p, so no other item was kept
   }
   if (certain_) {
@@ -274,7 +407,7 @@ void SelectedItems::find_lost() {
   const Enclosure most = mass(with_lost, Sums::filter), sure = mass(with_sure, Sums::filter);
   const double missing = upper(granted_.mass(largest_lost));
   const Enclosure reached = top_p == 0           ? sure
-                            : missing < infinity ? minimum(sure, Enclosure(top_p) - Enclosure(missing))
+                            : missing < infinity ? minimum(sure, Enclosure(top_p) * least_base_ - Enclosure(missing))
                                                  : kept;
   const Enclosure least = numerics::maximum(kept, reached);
   most_scale_ = upper_end(most / least);
@@ -296,9 +429,9 @@ ValueFinding SelectedItems::of_item(std::size_t i, Decision decision, std::strin
 std::optional<ValueFinding> SelectedItems::of_mass(const std::vector<bool>& items, bool is_due, std::size_t last,
                                                    std::string_view reason) {
   const PrecisionScope precision(113);
-  const UpperBound allowed = granted_.mass(mass_at_most(last));
+  const UpperBound allowed = granted_.mass(mass_at_most(last), upper_end(most_base_));
   if (allowed.value() == infinity) return std::nullopt;
-  const Enclosure top_p(row_.attributes.top_p);
+  const Enclosure top_p = Enclosure(row_.attributes.top_p) * (is_due ? least_base_ : most_base_);
   Enclosure reached;
   Decision decision = Decision::undecided;
   for (const Sums by : {Sums::filter, Sums::double_double}) {
@@ -348,21 +481,22 @@ std::optional<ValueFinding> SelectedItems::wrong_order() const {
   return std::nullopt;
 }
 
-// Tests the largest item that is not kept: either min_p excludes it, or the items before it reach top_p.
+// Tests the largest item that is not kept: min_p excludes it, or k items come before it, or those before it reach
+// top_p.
 std::optional<ValueFinding> SelectedItems::too_few() {
   if (!next_ || may_be_lost_[*next_] || is_left_out_by_level(*next_)) return std::nullopt;
-  if (row_.attributes.top_p == 0) {
-    return of_item(
-        *next_, Decision::violated,
-        row_.attributes.min_p == 0 ? "no filter leaves this item out" : "this item has min_p of the largest");
-  }
   // The items before it may include others that are not kept: excluded by min_p, or with weights that underflowed.
   std::vector<bool> prefix = is_kept_;
-  const UpperBound own = deviation(*next_);
   for (const std::size_t i : outside_) {
     if (i == *next_ || !(may_be_lost_[i] || is_left_out_by_level(i))) continue;
-    const double allowed = upper(granted_.choice().exchange(own, deviation(i)));
-    prefix[i] = may_stand_apart(row_.logits[i], row_.logits[*next_], allowed);
+    prefix[i] = may_stand_apart(row_.logits[i], row_.logits[*next_], apart(*next_, i));
+  }
+  if (k_ != 0 && static_cast<std::size_t>(std::ranges::count(prefix, true)) >= k_) return std::nullopt;
+  if (row_.attributes.top_p == 0) {
+    return of_item(*next_, Decision::violated,
+                   k_ != 0                      ? "this item is one of the k largest"
+                   : row_.attributes.min_p == 0 ? "no filter leaves this item out"
+                                                : "this item has min_p of the largest");
   }
   return of_mass(prefix, true, *next_, "the items that are kept do not reach top_p");
 }
@@ -372,6 +506,9 @@ std::optional<ValueFinding> SelectedItems::too_few() {
 std::optional<ValueFinding> SelectedItems::too_many() {
   if (is_surely_left_out_by_level(least_)) {
     return of_item(least_, Decision::violated, "an item below min_p of the largest is kept");
+  }
+  if (surely_follows_k(least_) || (k_ != 0 && row_.contract.ties == Ties::lowest && selected_.size() > k_)) {
+    return of_item(least_, Decision::violated, "more items than the k largest are kept");
   }
   if (row_.attributes.top_p == 0) return std::nullopt;
   const UpperBound low = deviation(least_);

@@ -17,10 +17,22 @@
 
 namespace softcheck::proptests {
 
-/// top_p and min_p of a call, from the low six bits of RowCase::auxiliary: each off, 1, tiny or in between.
-Attributes drawn_filters(std::uint64_t auxiliary);
-/// RowOp::closed_auxiliaries: the bits that the domain's words exclude.
+/// The attributes of a call with rows of n items. top_p and min_p, from the low six bits of RowCase::auxiliary, are
+/// off, 1, tiny or in between; k and renormalize follow from these bits and n, if the domain has top_k. 0 for a number
+/// that each row has.
+Attributes drawn_filters(std::uint64_t auxiliary, std::size_t n);
+/// RowOp::closed_auxiliaries and set_auxiliaries for the domain's words.
 std::uint64_t closed_filters(const Domain& domain);
+std::uint64_t set_filters(const Domain& domain);
+
+/// The inputs of sampling: the logits, then the numbers of each row.
+enum class FilterInput : std::size_t { logits, top_k, top_p, min_p, temperature };
+/// Has each row its own number? Depends on the bits that all rows of a call share.
+bool has_filter_input(FilterInput input, std::uint64_t auxiliary);
+/// The other inputs of a row of n items, (1) or () each.
+std::vector<std::vector<double>> filter_inputs(numerics::Format format, std::size_t n, std::uint64_t auxiliary);
+/// The row with its own numbers as attributes and theta.
+RowInputs with_own_filters(RowInputs row);
 /// The row that the judge passes for these bits: the drawn one, or one whose masses or levels lie at the call's limits:
 /// equal logits, each logit's weight half of the one before, or neighbours of min_p times the largest.
 std::vector<double> filtered_logits(numerics::Format format, std::span<const double> logits, std::uint64_t auxiliary);
@@ -67,6 +79,12 @@ class SelectedItems {
   bool is_below_level(std::size_t i, double more) const;
   bool is_left_out_by_level(std::size_t i) const;
   bool is_surely_left_out_by_level(std::size_t i) const;
+  double apart(std::size_t high, std::size_t low) const;
+  bool may_follow_k(std::size_t i) const;
+  bool surely_follows_k(std::size_t i) const;
+  void find_k_largest();
+  bool is_left_out(std::size_t i) const { return is_left_out_by_level(i) || may_follow_k(i); }
+  bool is_surely_left_out(std::size_t i) const { return is_surely_left_out_by_level(i) || surely_follows_k(i); }
   bool is_lost(std::size_t i) const;
   void find_lost();
   std::optional<ValueFinding> wrong_order() const;
@@ -85,7 +103,10 @@ class SelectedItems {
   double near_level_;           // -ln(min_p), up to a rounding
   numerics::UpperBound level_;  // an upper bound of -ln(min_p)
   std::size_t visible_;
-  std::vector<std::size_t> selected_, outside_;  // ascending
+  std::vector<std::size_t> selected_, outside_;       // ascending
+  std::size_t k_ = 0;                                 // 0: off, or all visible items
+  std::vector<std::size_t> order_, rank_;             // with k: the visible items in descending order, and its inverse
+  numerics::Enclosure least_base_{1}, most_base_{1};  // the mass of which top_p is a share
   std::vector<bool> is_kept_, may_be_lost_;
   std::size_t least_ = 0, most_ = 0;  // the kept items with the smallest and the largest logit
   std::optional<std::size_t> next_;   // the item with the largest logit that was not kept

@@ -1,4 +1,4 @@
-// softmax of the items that top-p and min-p keep in a row, as in token samplers; all other items get 0 (B19).
+// softmax of the items that top-k, top-p and min-p keep in a row, as in token samplers; all other items get 0 (B19).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -114,8 +114,13 @@ struct ExactWeights {
   std::vector<std::size_t> places;
 };
 
+constexpr OpInput of_rows(Role role) {
+  return {role, Extent::rows, role == Role::k, NanReach::row, true, role != Role::k};
+}
+
 class TopPSoftmax final : public RowOp {
-  static constexpr std::array inputs{OpInput{Role::logits}};
+  static constexpr std::array inputs{OpInput{Role::logits}, of_rows(Role::k), of_rows(Role::top_p),
+                                     of_rows(Role::min_p), of_rows(Role::temperature)};
   static constexpr std::array<std::string_view, 1> outputs{"output"};
   static constexpr std::array<std::string_view, 2> claims{element_claim, set_claim};
   static constexpr std::array<std::string_view, 3> words{"weights", "total", "theta"};
@@ -133,19 +138,28 @@ class TopPSoftmax final : public RowOp {
                .number = SOFTCHECK_OP_TOP_P_SOFTMAX,
                .answers = {.words = words, .coefficients = true, .expensive = true}}) {}
 
-  Attributes attributes(std::uint64_t auxiliary, std::size_t) const override { return drawn_filters(auxiliary); }
+  Attributes attributes(std::uint64_t auxiliary, std::size_t n) const override { return drawn_filters(auxiliary, n); }
+  bool has_input(std::size_t k, std::uint64_t auxiliary) const override {
+    return has_filter_input(static_cast<FilterInput>(k), auxiliary);
+  }
+  std::uint64_t set_auxiliaries(const Domain& domain) const override { return set_filters(domain); }
   std::uint64_t closed_auxiliaries(const Domain& domain) const override { return closed_filters(domain); }
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {
-    return {filtered_logits(format, logits, auxiliary)};
+    std::vector<std::vector<double>> inputs = filter_inputs(format, logits.size(), auxiliary);
+    inputs.insert(inputs.begin(), filtered_logits(format, logits, auxiliary));
+    return inputs;
   }
 
-  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
+  void judge(const JudgedRow& given, RowVerdicts& verdicts) const override {
+    const JudgedRow row{with_own_filters(given), given.got};
     const PrecisionScope precision(113);
     if (const auto wrong = wrong_zero(row)) return verdicts.findings.push_back(*wrong);
     RowCascade whole(row.logits, row.theta);
     const Statistics statistics = statistics_of(whole.statistics(), row.contract, row.logits, row.theta);
-    const TopPThreshold<UpperBound> granted(row.contract, statistics), plain(row.contract, statistics, Grants::none);
+    const bool divided = row.attributes.k != 0 && row.attributes.renormalize;
+    const TopPThreshold<UpperBound> granted(row.contract, statistics, Grants::all, divided),
+        plain(row.contract, statistics, Grants::none, divided);
     SelectedItems items(row, granted, whole, set_claim);
     ValueFinding set = items.set();
     if (items.none()) return verdicts.findings.push_back(std::move(set));
@@ -168,7 +182,8 @@ class TopPSoftmax final : public RowOp {
     verdicts.findings.push_back(std::move(set));
   }
 
-  void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
+  void enclose(const RowInputs& given, std::span<double> lower, std::span<double> upper) const override {
+    const RowInputs row = with_own_filters(given);
     const ExactWeights exact(row);
     OracleLadder<RowOracle> oracles([&] { return RowOracle(exact.logits, row.theta); });
     const PrecisionScope precision(113);
@@ -181,7 +196,8 @@ class TopPSoftmax final : public RowOp {
     }
   }
 
-  void grant(const RowInputs& row, std::span<double> allowed) const override {
+  void grant(const RowInputs& given, std::span<double> allowed) const override {
+    const RowInputs row = with_own_filters(given);
     const PrecisionScope precision(113);
     const ExactWeights exact(row);
     std::vector<double> values(row.logits.size(), 0);
@@ -189,7 +205,8 @@ class TopPSoftmax final : public RowOp {
     const JudgedRow kept{row, values};
     RowCascade whole(row.logits, row.theta);
     const Statistics statistics = statistics_of(whole.statistics(), row.contract, row.logits, row.theta);
-    const TopPThreshold<UpperBound> threshold(row.contract, statistics);
+    const TopPThreshold<UpperBound> threshold(row.contract, statistics, Grants::all,
+                                              row.attributes.k != 0 && row.attributes.renormalize);
     SelectedItems items(kept, threshold, whole, set_claim);
     CachedThresholds thresholds{items.threshold(threshold), items.threshold(threshold), std::nullopt, UpperBound(1)};
     if (exact.places.size() == statistics.visible) thresholds.whole = threshold.choice().weights();

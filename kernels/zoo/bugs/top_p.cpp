@@ -1,4 +1,4 @@
-// Bugs of top-p.
+// Bugs of top-p, alone and with top-k.
 #include "kernels/zoo/top_p_rows.hpp"
 
 using namespace softcheck::kernels::zoo;
@@ -211,4 +211,84 @@ BUG(mutant_top_p_softmax_unnormalised, each_top_p_row) {
   std::vector<bool> kept = row.prefix(p);
   row.above_min_p(p, kept);
   for (std::size_t i = 0; i < p.size(); ++i) row.out[i] = kept[i] || std::isnan(p[i]) ? p[i] : 0;
+}
+
+// The order of the filters is fixed: top_p is always a share of all items (onnxruntime-genai 1371).
+// @judged top_p_softmax f32: plain; fail sampling; domain top_k per_row
+BUG(mutant_top_k_top_p_always_joint, each_top_p_row) {
+  row.top_k_first = false;
+  row.run();
+}
+
+// The other fixed order: top_p is a share of what top-k left (SGLang 36173, sglang-jax 1563).
+// @judged top_p_softmax f32: plain; fail sampling; domain top_k per_row
+BUG(mutant_top_k_top_p_always_first, each_top_p_row) {
+  row.top_k_first = true;
+  row.run();
+}
+
+// Returns after top-k: a call with both has no top_p (Kronos 262).
+// @judged top_p_softmax f32: plain; fail sampling; domain top_k per_row
+BUG(mutant_top_k_top_p_returns_early, each_top_p_row) {
+  if (row.has_k()) row.top_p = 0;
+  row.run();
+}
+
+// The comparison of ranks keeps k + 1 items (mesh-transformer-jax 164).
+// @judged top_p_softmax f32: plain; fail sampling; domain top_k per_row
+BUG(mutant_top_k_top_p_one_more, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  const std::vector<bool> kept = row.prefix(p);
+  if (row.k != 0) ++row.k;
+  row.finish(p, kept);
+}
+
+// All rows have the k of the first one (FlashInfer 5339).
+// @judged top_p_softmax f32: plain; fail sampling;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; domain top_k per_row
+SOFTCHECK_MUTANT mutant_top_k_top_p_of_the_first_row(const softcheck_call* call) {
+  std::size_t first = 0;
+  return each_top_p_row(call, [&](auto& row) {
+    if (row.number == 0) first = row.k;
+    row.k = first;
+    row.run();
+  });
+}
+
+// Top-p follows top-k, but takes the coefficients' sum for 1: items are left out from the smallest on while they add up
+// to 1 - top_p, which may be all of them (mlx-lm 388).
+// @judged top_p_softmax f32: plain; fail sampling; kept|element; domain top_k per_row renormalize=1
+BUG(mutant_top_k_top_p_sum_is_not_1, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  std::vector<bool> kept = row.k_largest(p);
+  std::vector<std::size_t> order = row.descending(p);
+  Real from_below = 0;
+  for (std::size_t a = order.size(); row.top_p != 0 && a-- > 0;) {
+    if (!kept[order[a]]) continue;
+    from_below += p[order[a]];
+    if (from_below <= 1 - row.top_p) kept[order[a]] = false;
+  }
+  row.finish(p, kept);
+}
+
+// The temperature of a row is applied behind the filters (sglang-jax 1563).
+// @judged top_p_softmax f32: plain; fail sampling; domain top_k per_row
+BUG(mutant_top_k_top_p_temperature_last, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  row.theta = 1;
+  const std::vector<Real> plain = row.softmax();
+  std::vector<bool> kept = row.prefix(plain);
+  row.above_min_p(plain, kept);
+  row.min_p = 0;
+  row.finish(p, kept);
+}
+
+// min_p is compared with logits over the largest logit (sglang-jax 1563).
+// @judged top_p_softmax f32: plain; fail sampling; domain top_k per_row
+BUG(mutant_top_k_top_p_min_p_of_logits, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  std::vector<bool> kept = row.prefix(p);
+  row.above_min_p(row.logits, kept);
+  row.min_p = 0;
+  row.finish(p, kept);
 }

@@ -82,6 +82,59 @@ CORRECT(correct_top_p_softmax_unnormalised, each_top_p_row) {
   for (Real& value : row.out) value *= 1 / kept;
 }
 
+// Top-k as well, in either order, and numbers of each row.
+// @judged top_p_softmax f64 f32 f16 bf16: plain ties=lowest; pass; domain top_k per_row
+CORRECT(correct_top_k_top_p, each_top_p_row) { row.run(); }
+
+// Logits below the k-th largest become -inf, equal ones stay (transformers, vLLM); then a softmax of the rest, in which
+// items are left out from the smallest on.
+// @judged top_p_softmax f32 f16: plain; pass; domain top_k per_row renormalize=1
+CORRECT(correct_top_k_top_p_masked_logits, each_top_p_row) {
+  if (row.has_k()) {
+    const Real least = row.logits[row.descending(row.logits)[row.k - 1]];
+    for (Real& x : row.logits) {
+      if (x < least) x = -std::numeric_limits<Real>::infinity();
+    }
+  }
+  const std::vector<Real> p = row.softmax();
+  std::vector<std::size_t> order = row.descending(p);
+  std::vector<bool> kept(row.size(), true);
+  Real from_below = 0;
+  for (std::size_t a = order.size(); row.top_p != 0 && a-- > 1;) {
+    from_below += p[order[a]];
+    if (from_below <= 1 - row.top_p) kept[order[a]] = false;
+  }
+  row.above_min_p(p, kept);
+  row.renormalise(p, kept);
+}
+
+// Coefficients of the k largest items are divided by their sum before top-p, as by kernels in two
+// steps (FlashInfer's top_k_renorm_probs and top_p_renorm_probs).
+// @judged top_p_softmax f32 bf16: plain; pass; domain top_k per_row renormalize=1
+CORRECT(correct_top_k_top_p_two_steps, each_top_p_row) {
+  row.renormalise(row.softmax(), row.k_largest(row.softmax()));
+  const std::vector<Real> r = row.out;
+  row.k = 0;
+  row.finish(r, row.prefix(r));
+}
+
+// Exponentials by descending logits, until one filter ends the list; top_p is compared with the mass of all items.
+// @judged top_p_softmax f32: plain; pass; domain top_k per_row renormalize=0
+CORRECT(correct_top_k_top_p_one_list, each_top_p_row) {
+  const std::vector<Real> w = row.weights();
+  const Real all = row.sum_of(w), level = -std::log(row.min_p), m = row.maximum();
+  Real kept = 0;
+  std::size_t count = 0;
+  for (const std::size_t i : row.descending(row.logits)) {
+    const bool small = row.min_p != 0 && (m - row.logits[i]) / row.theta > level;
+    if (small || (row.k != 0 && count == row.k) || (row.top_p != 0 && kept >= row.top_p * all)) break;
+    row.out[i] = w[i];
+    kept += w[i];
+    ++count;
+  }
+  for (Real& value : row.out) value /= kept;
+}
+
 // Softmax of all logits, then one argmax after the other; of equal items the lowest index first.
 // @judged topk_softmax f64 f32 f16 bf16 8bits: plain ties=lowest; pass
 CORRECT(correct_topk_softmax, each_topk_row) { row.run(); }

@@ -180,8 +180,9 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *
  *   softmax family         logits (..., n)[, mask]; out (..., n), or (...) for one value per row
  *   its gradients          saved (..., n), out_gradient (..., n); out (..., n)
- *   top_p_softmax,         logits (..., n); out (..., n)
- *     sparsemax, entmax15
+ *   top_p_softmax          logits (..., n)[, numbers of rows (...)]; out (..., n). In a call of version 2 input_roles
+ *                          names the numbers of rows
+ *   sparsemax, entmax15    logits (..., n); out (..., n)
  *   losses                 logits (..., n), labels (...)[, upstream (...)][, class_weights (n)]; out (...), for a
  *                          gradient (..., n). cross_entropy_mean has one loss, () or (1), and its gradient one
  *                          upstream. Their attribute mean is 1 for the mean and 0 for the sum

@@ -116,6 +116,8 @@ struct Domain {
   bool fewer_queries = false;     // queries <= keys
   bool equal_dims = false;        // values = dim
   bool temperature = false;       // losses: theta may be other than 1, and then softcap is 0
+  bool top_k = false;             // sampling: calls have k
+  bool per_row = false;           // sampling: each row has its own k, top_p, min_p and temperature
   bool no_smoothing = false;      // label_smoothing = 0
   bool no_z_loss = false;         // z_loss = 0
   bool one_ignore_index = false;  // ignore_index = usual_ignore_index

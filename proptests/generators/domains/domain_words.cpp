@@ -138,10 +138,10 @@ constexpr DomainRow rows_in_order[]{
         "base=2", Calls::rows, "merges: lse_base2 is 1", [](const CallTraits& call) { return call.lse_base2; },
         &Domain::base_e),
     flag<&Domain::plain_weights>(
-        "renormalize=0", Calls::rows, "top-k: weights are not divided by their sum",
+        "renormalize=0", Calls::rows, "top-k: weights are not divided by their sum; sampling: top_p is of all items",
         [](const CallTraits& call) { return !call.renormalize; }, &Domain::renormalized),
     flag<&Domain::renormalized>(
-        "renormalize=1", Calls::rows, "top-k: weights are divided by their sum",
+        "renormalize=1", Calls::rows, "top-k: weights are divided by their sum; sampling: top_p is of the k largest",
         [](const CallTraits& call) { return call.renormalize; }, &Domain::plain_weights),
     flag<&Domain::mean_only>(
         "reduction=mean", Calls::rows, "losses of whole calls: the mean",
@@ -153,6 +153,9 @@ constexpr DomainRow rows_in_order[]{
                             [](const CallTraits& call) { return call.top_p == 0; }),
     flag<&Domain::no_min_p>("min_p=0", Calls::rows, "sampling: min_p is off",
                             [](const CallTraits& call) { return call.min_p == 0; }),
+    flag<&Domain::top_k>("top_k", Calls::rows, "sampling: calls have k, with renormalize 0 or 1", any_call),
+    flag<&Domain::per_row>("per_row", Calls::rows, "sampling: each row has its own k, top_p, min_p and temperature",
+                           any_call),
     flag<&Domain::window>("window", Calls::attention, "calls may have a window", any_call),
     flag<&Domain::softcap>("softcap", Calls::attention, "calls may have a softcap", any_call),
     {{"sinks", Calls::attention, "calls may have sinks"},

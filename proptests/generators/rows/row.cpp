@@ -164,11 +164,11 @@ std::uint64_t auxiliary_of_row(std::uint64_t auxiliary, std::uint64_t row) {
   // No power of two is a multiple of 3, 5 or 7, so a kernel whose row number wraps at one reads other inputs.
   constexpr std::uint64_t period = 3 * 5 * 7;
   if (auxiliary == 0) return 0;
-  return (auxiliary & domain_bit) + auxiliary % kinds + kinds * ((auxiliary / kinds + row % period) % seeds);
+  return (auxiliary & domain_bits) + auxiliary % kinds + kinds * ((auxiliary / kinds + row % period) % seeds);
 }
 
 std::uint64_t parse_auxiliary(std::string_view word) {
-  return parse_count(value_of(word, "beside"), 0, most_auxiliary | domain_bit);
+  return parse_count(value_of(word, "beside"), 0, most_auxiliary | domain_bits);
 }
 
 std::string to_text(const RowCase& row_case) {

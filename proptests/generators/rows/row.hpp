@@ -145,15 +145,17 @@ RunLengthRow parse_runs(std::span<const std::string_view> words, numerics::Forma
 /// Parses "theta=T" with T positive and finite; throws std::invalid_argument otherwise.
 double parse_theta(std::string_view word);
 
-/// Formats and parses " beside=3", empty for 0; at most most_auxiliary + domain_bit.
+/// Formats and parses " beside=3", empty for 0; at most most_auxiliary + domain_bits.
 inline constexpr std::uint64_t most_auxiliary = 0xffff;  // of those that are drawn
 /// Set by the domain's word of an op, never drawn: no row's label is the ignored one; empty parts of a merge are zeros.
 inline constexpr std::uint64_t domain_bit = most_auxiliary + 1;
+/// It, and four more whose meaning is the op's.
+inline constexpr std::uint64_t domain_bits = 31 * domain_bit;
 std::string auxiliary_text(std::uint64_t auxiliary);
 std::uint64_t parse_auxiliary(std::string_view word);
 /// RowCase::auxiliary of row r of a matrix with this number. The period is 105, no power of two, with distinct numbers
 /// in each period, so that a kernel that reads another row's inputs is found; 0 for all rows if the number is 0. The
-/// bits that belong to the call, the low six and domain_bit, are the same for all rows.
+/// bits that belong to the call, the low six and domain_bits, are the same for all rows.
 std::uint64_t auxiliary_of_row(std::uint64_t auxiliary, std::uint64_t row);
 /// Simpler numbers to try: 0, then others below it.
 std::vector<std::uint64_t> simpler_auxiliaries(std::uint64_t auxiliary);

@@ -1,4 +1,4 @@
-// Top-p and min-p: what a kernel may keep and weigh, how a call says them, what rows are drawn for them.
+// Top-k, top-p and min-p: what a kernel may keep and weigh, how a call says them, what rows are drawn for them.
 #include <numeric>
 
 #include "judge/inference/contract_inference.hpp"
@@ -16,11 +16,15 @@ constexpr const char* lowest = "acc=f32 exp=1ulp masked=zero ties=lowest";
 struct Filters {
   double top_p = 0, min_p = 0;
   double theta = 1;
+  std::int32_t k = 0;
+  bool renormalize = false;
 };
 
 using Claims = std::vector<std::string>;
 
-Attributes attributes_of(const Filters& filters) { return {.top_p = filters.top_p, .min_p = filters.min_p}; }
+Attributes attributes_of(const Filters& filters) {
+  return {.k = filters.k, .renormalize = filters.renormalize, .top_p = filters.top_p, .min_p = filters.min_p};
+}
 
 // Those of the claims that a row does not keep.
 Claims broken(const Row& logits, const Row& got, const Filters& filters, const char* words = usual_sampling,
@@ -174,6 +178,73 @@ TEST(TopPSoftmaxJudge, AnItemHasToPassBothFilters) {
   EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.895, 0.1}), Claims{"kept"});
 }
 
+TEST(TopPSoftmaxJudge, TheKLargestItemsAreKept) {
+  const Row row{1, 3, 2, 0};  // p of 0.087, 0.644, 0.237, 0.032
+  for (const bool renormalize : {false, true}) {
+    const auto of = [&](std::int32_t k, double top_p = 0) { return Filters{top_p, 0, 1, k, renormalize}; };
+    EXPECT_EQ(broken(row, kept(row, {1, 2}), of(2)), Claims{});
+    EXPECT_EQ(broken(row, kept(row, {1}), of(2)), Claims{"kept"});
+    EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), of(2)), Claims{"kept"});
+    EXPECT_EQ(broken(row, kept(row, {1, 0}), of(2)), Claims{"kept"});
+    for (const std::int32_t all : {4, 5, 1 << 30}) EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), of(all)), Claims{});
+    EXPECT_EQ(broken(row, kept(row, {1}), of(2, 0.6)), Claims{});
+    EXPECT_EQ(broken(row, kept(row, {1, 2}), of(2, 1)), Claims{});
+    EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), of(2, 1)), Claims{"kept"});
+  }
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0, 0.3, 1, 3}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {0, 0.3, 1, 3}), Claims{"kept"});
+}
+
+// The two largest have 0.881 of the mass: 0.72 of it is 0.634, less than the first.
+TEST(TopPSoftmaxJudge, TopPIsAShareOfTheKLargestUnderRenormalize) {
+  const Row row{1, 3, 2, 0};
+  const Filters joint{0.72, 0, 1, 2}, first{0.72, 0, 1, 2, true};
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), joint), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1}), joint), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1}), first), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), first), Claims{"kept"});
+  // A prefix of halves that is exactly top_p of the two largest, 2/3 of them, may end before or after the next item.
+  EXPECT_EQ(broken(halves, kept(halves, {0}), {2.0 / 3, 0, 1, 2, true}), Claims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {2.0 / 3, 0, 1, 2, true}), Claims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0}), {2.0 / 3 + 0x1p-16, 0, 1, 2, true}), Claims{"kept"});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {2.0 / 3 - 0x1p-16, 0, 1, 2, true}), Claims{"kept"});
+}
+
+TEST(TopPSoftmaxJudge, OfEqualItemsAtTheKthPlaceAnyAreKeptOrMore) {
+  const Filters two{0, 0, 1, 2}, half{0.5, 0, 1, 2, true};
+  for (const auto& items : {std::vector<std::size_t>{0, 1}, {2, 3}, {1, 2, 3}, {0, 1, 2, 3}}) {
+    EXPECT_EQ(broken(equal, kept(equal, items), two), Claims{});
+    const bool is_first = items.front() == 0 && items.size() == 2;
+    EXPECT_EQ(broken(equal, kept(equal, items), two, lowest), is_first ? Claims{} : Claims{"kept"});
+  }
+  EXPECT_EQ(broken(equal, kept(equal, {3}), two), Claims{"kept"});
+  EXPECT_EQ(broken(equal, kept(equal, {0}), two, lowest), Claims{"kept"});
+  // Half of the mass of two items, or of all four that a kernel may take for the two largest.
+  for (const auto& items : {std::vector<std::size_t>{3}, {0, 1}}) {
+    EXPECT_EQ(broken(equal, kept(equal, items), half), Claims{});
+  }
+  EXPECT_EQ(broken(equal, kept(equal, {0}), half, lowest), Claims{});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), half, lowest), Claims{"kept"});
+  const Row close{1, 1 - 0x1p-24, 1 - 0x1p-16};
+  EXPECT_EQ(broken(close, kept(close, {1}), {0, 0, 1, 1}), Claims{});
+  EXPECT_EQ(broken(close, kept(close, {2}), {0, 0, 1, 1}), Claims{"kept"});
+  EXPECT_EQ(broken(close, kept(close, {0, 1}), {0, 0, 1, 1}, lowest), Claims{"kept"});
+}
+
+// Two divisions before the last one: their roundings are granted under renormalize alone.
+TEST(TopPSoftmaxJudge, CoefficientsMayBeDividedByTheKLargestBefore) {
+  const char* stored = "acc=f32 exp=1ulp masked=zero weights=bf16";
+  const Contract contract = parse_contract(stored, Format::f32, Format::bf16);
+  const RowCascade cascade(halves);
+  const Statistics statistics = statistics_of(cascade.statistics(), contract, halves, 1);
+  const TopPThreshold<UpperBound> once(contract, statistics), twice(contract, statistics, Grants::all, true);
+  const UpperBound last(0.25);
+  EXPECT_GT(upper(twice.mass(last)), 1.9 * upper(once.mass(last)));
+  EXPECT_LT(upper(twice.mass(last, UpperBound(0.5))), upper(twice.mass(last)));
+  EXPECT_GT(upper(twice.choice().exchange(UpperBound(0), UpperBound(1))),
+            upper(once.choice().exchange(UpperBound(0), UpperBound(1))));
+}
+
 TEST(TopPSoftmaxJudge, TheTemperatureComesFirst) {
   const Row row{1, 3, 2, 0};
   EXPECT_EQ(broken(row, kept(row, {1}, 0.25), {0.9, 0, 0.25}), Claims{});
@@ -277,6 +348,55 @@ TEST(TopPSoftmaxJudge, EveryPairOfFiltersIsDrawnAndADomainLeavesItsOwn) {
   EXPECT_THROW(parse_domain("top_p=0.5", false), std::invalid_argument);
 }
 
+// k and its order follow from the bits of the call, and numbers of rows from the rows' own.
+TEST(TopPSoftmaxJudge, KAndNumbersOfRowsAreDrawnIfTheDomainHasThem) {
+  const RowOp& op = Op::top_p_softmax.rows();
+  EXPECT_EQ(op.set_auxiliaries(parse_domain("theta=1 renormalize=1", false)), 0u);
+  const auto orders = [&](const char* words) {
+    const std::uint64_t set = op.set_auxiliaries(parse_domain(words, false));
+    std::set<std::pair<int, bool>> drawn;
+    for (std::uint64_t auxiliary = 0; auxiliary < 64; ++auxiliary) {
+      const Attributes a = op.attributes(auxiliary | set, 100);
+      drawn.emplace(a.k, a.renormalize);
+    }
+    return drawn;
+  };
+  EXPECT_EQ(orders("").size(), 1u);
+  EXPECT_EQ(orders("top_k").size(), 14u);  // 50 is a half of 100
+  EXPECT_EQ(orders("top_k renormalize=0").size(), 7u);
+  const std::uint64_t set = op.set_auxiliaries(parse_domain("top_k per_row", false));
+  std::array<std::set<double>, 5> numbers;
+  for (std::uint64_t row = 0; row < 200; ++row) {
+    const auto inputs = op.input_values(Format::f32, Row(100, 0), auxiliary_of_row(set | 9, row));
+    for (std::size_t k = 1; k < 5; ++k) numbers[k].insert(inputs[k].at(0));
+  }
+  EXPECT_EQ(numbers[1].size(), 7u);
+  EXPECT_EQ(numbers[2].size(), 7u);
+  EXPECT_FALSE(numbers[2].contains(0));
+  EXPECT_EQ(numbers[3].size(), 8u);
+  EXPECT_EQ(numbers[4].size(), 8u);
+  EXPECT_EQ(op.attributes(set | 9, 100).top_p, 0);
+  EXPECT_EQ(op.attributes(set | 9, 100).k, 0);
+  EXPECT_FALSE(op.has_input(2, set | 1));  // top_p is off
+  EXPECT_FALSE(op.has_input(4, op.set_auxiliaries(parse_domain("per_row theta=1", false))));
+}
+
+TEST(TopPSoftmaxJudge, ARowHasItsOwnNumbersInPlaceOfTheCalls) {
+  const Row row{1, 3, 2, 0};
+  const auto found = [&](const Row& got, std::vector<std::vector<double>> own) {
+    return broken_claims(
+        verdicts_of(Op::top_p_softmax, row, got, {.contract = usual_sampling, .auxiliary = std::move(own)}));
+  };
+  EXPECT_EQ(found(kept(row, {1, 2}), {{2}, {}, {}, {}}), Claims{});
+  EXPECT_EQ(found(kept(row, {1, 2}), {{1}, {}, {}, {}}), Claims{"kept"});
+  EXPECT_EQ(found(kept(row, {1, 2}), {{}, {0.7}, {}, {}}), Claims{});
+  EXPECT_EQ(found(kept(row, {1, 2}), {{}, {0.6}, {}, {}}), Claims{"kept"});
+  EXPECT_EQ(found(kept(row, {1, 2}), {{}, {}, {0.3}, {}}), Claims{});
+  EXPECT_EQ(found(kept(row, {1, 2}), {{}, {}, {0.1}, {}}), Claims{"kept"});
+  EXPECT_EQ(found(kept(row, {0, 1, 2, 3}, 0.5), {{}, {}, {}, {0.5}}), Claims{});
+  EXPECT_EQ(found(kept(row, {0, 1, 2, 3}, 0.5), {{}, {}, {}, {0.25}}), Claims{"element"});
+}
+
 // Equal logits, halves of one another, and neighbours of the level stand in some rows of any kind.
 TEST(TopPSoftmaxJudge, RowsAtTheBoundaryAreDrawn) {
   const Row row{0.25, -infinity, 1, -3};
@@ -310,6 +430,9 @@ TEST(TopPSoftmaxJudge, TheExactItemsAreEnclosed) {
   EXPECT_EQ(exact(equal, {0, 1}), (Row{0.25, 0.25, 0.25, 0.25}));
   EXPECT_EQ(exact({0, -1, -infinity}, {0, 0.5}), (Row{1, 0, 0}));
   EXPECT_EQ(exact({0, 0, -1e4}, {1})[2], 0);
+  EXPECT_EQ(exact(equal, {0, 0, 1, 2}), (Row{0.5, 0.5, 0, 0}));
+  EXPECT_EQ(exact(equal, {0.5, 0, 1, 2, true}), (Row{1, 0, 0, 0}));
+  EXPECT_EQ(exact(equal, {0.5, 0, 1, 3}), (Row{0.5, 0.5, 0, 0}));
 }
 
 // The contract that is found is one that the kernel keeps to at other top_p and min_p, too.
