@@ -3,8 +3,12 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <iterator>
+#include <span>
+#include <type_traits>
 
 #include "kernels/block/abi/tree_calls.hpp"
+#include "kernels/block/abi/tree_layouts.hpp"
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/device_call.cuh"
 #include "kernels/entry/tree_ops.hpp"
@@ -57,18 +61,43 @@ constexpr auto kernel_of(BlockRows<vectors, held>) {
   }
 }
 
+// From kernels/cuda/tuned/*.tsv; the last line names no op.
+constexpr TunedLayout tuned_layouts[] = {
+#include "tuned_layouts.inc"
+    {0, 0, "", "", 0, 0, {}}};
+
+int attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  return cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value
+                                                                                                               : 0;
+}
+
+template <class Op, class Element>
+const TunedLayout* tuned_for(std::int64_t columns) {
+  constexpr std::span<const TunedLayout> table(tuned_layouts, std::size(tuned_layouts) - 1);
+  if (table.empty()) return nullptr;
+  constexpr const char* dtype = std::is_same_v<Element, float> ? "f32" : std::is_same_v<Element, Half> ? "f16" : "bf16";
+  const int capability =
+      10 * attribute(cudaDevAttrComputeCapabilityMajor) + attribute(cudaDevAttrComputeCapabilityMinor);
+  return tuned_layout(table, capability, attribute(cudaDevAttrMultiProcessorCount), tree_name<Op>, dtype, columns);
+}
+
 struct TreeLauncher {
   using Block = TreeBlock;
   cudaStream_t stream;
 
-  template <class Op, class Rows, class Element>
-  int run(const TreeArguments<Block, Element>& arguments, int warps) const {
-    const std::int64_t rows = arguments.logits.rows, at_once = Rows::rows_at_once(warps);
+  template <class Op, class DefaultRows, class Element>
+  int run(const TreeArguments<Block, Element>& arguments, int default_warps) const {
+    const std::int64_t rows = arguments.logits.rows, columns = arguments.logits.columns;
     if (rows == 0) return 0;
-    // Blocks take rows in turn: the grid need not hold them all.
-    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((rows + at_once - 1) / at_once, 1 << 20));
-    kernel_of<Op, Element>(Rows())<<<blocks, warps * warp_size, Rows::shared_bytes, stream>>>(arguments);
-    return cudaGetLastError() == cudaSuccess ? 0 : 1;
+    const auto launch = [&]<class Rows>(Rows, int warps) {
+      const std::int64_t at_once = Rows::rows_at_once(warps);
+      // Blocks take rows in turn: the grid need not hold them all.
+      const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((rows + at_once - 1) / at_once, 1 << 20));
+      kernel_of<Op, Element>(Rows())<<<blocks, warps * warp_size, Rows::shared_bytes, stream>>>(arguments);
+      return cudaGetLastError() == cudaSuccess ? 0 : 1;
+    };
+    return with_chosen_layout<Element>(DefaultRows(), default_warps, columns, tuned_for<Op, Element>(columns), launch);
   }
 };
 

@@ -8,6 +8,7 @@ softcheck kernel gives those. Raw times go to a JSON file. --device cpu does the
 import argparse
 import ctypes
 import datetime
+import importlib
 import json
 import os
 import pathlib
@@ -15,6 +16,11 @@ import statistics
 import subprocess
 import sys
 import time
+
+sys.dont_write_bytecode = True
+
+from device import Call, DLTensor  # noqa: E402 (the line above comes first: the sources' folder stays as it is)
+from session import Lines  # noqa: E402
 
 try:
     import torch
@@ -28,27 +34,15 @@ except ImportError:
     triton = None
 
 
-# --- kernels/abi/softcheck_kernel.h and dlpack.h, for ctypes
-class DLDevice(ctypes.Structure):
-    _fields_ = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
+def softmax_of(module, name):
+    """A peer's softmax, None where its package is not installed."""
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError):
+        return None
 
 
-class DLDataType(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class DLTensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device", DLDevice), ("ndim", ctypes.c_int32), ("dtype", DLDataType),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-                ("byte_offset", ctypes.c_uint64)]
-
-
-class SoftcheckCall(ctypes.Structure):
-    _fields_ = [("abi_version", ctypes.c_uint32), ("n_inputs", ctypes.c_uint32), ("n_outputs", ctypes.c_uint32),
-                ("inputs", ctypes.POINTER(ctypes.POINTER(DLTensor))),
-                ("outputs", ctypes.POINTER(ctypes.POINTER(DLTensor))), ("theta", ctypes.c_double),
-                ("scale", ctypes.c_double), ("causal", ctypes.c_int32), ("stream", ctypes.c_void_p)]
-
+liger, quack = softmax_of("liger_kernel.ops.softmax", "LigerSoftmaxFunction"), softmax_of("quack.softmax", "softmax")
 
 DL_TYPES = {torch.float64: (2, 64), torch.float32: (2, 32), torch.float16: (2, 16), torch.bfloat16: (4, 16)}
 
@@ -57,8 +51,8 @@ def view_of(tensor):
     device = (2, tensor.device.index or 0) if tensor.is_cuda else (1, 0)
     code, bits = DL_TYPES[tensor.dtype]
     numbers = ctypes.c_int64 * tensor.dim()
-    return DLTensor(tensor.data_ptr(), DLDevice(*device), tensor.dim(), DLDataType(code, bits, 1),
-                    numbers(*tensor.shape), numbers(*tensor.stride()), 0)
+    return DLTensor(tensor.data_ptr(), (ctypes.c_int32 * 2)(*device), tensor.dim(), code, bits, 1, numbers(*tensor.shape),
+                    numbers(*tensor.stride()), 0)
 
 
 class Kernel:
@@ -74,8 +68,8 @@ class Kernel:
         pointers = [ctypes.pointer(view) for view in views]
         arrays = ctypes.POINTER(DLTensor) * len(inputs), ctypes.POINTER(DLTensor) * len(outputs)
         stream = torch.cuda.current_stream().cuda_stream if inputs[0].is_cuda else None
-        call = SoftcheckCall(1, len(inputs), len(outputs), arrays[0](*pointers[:len(inputs)]),
-                             arrays[1](*pointers[len(inputs):]), 1.0, scale, int(causal), stream)
+        call = Call(1, len(inputs), len(outputs), arrays[0](*pointers[:len(inputs)]),
+                    arrays[1](*pointers[len(inputs):]), 1.0, scale, int(causal), stream)
         if self.function(ctypes.byref(call)) != 0:
             raise RuntimeError(f"{self.symbol} refused {[tuple(t.shape) for t in inputs]} of {inputs[0].dtype}")
         return outputs[0]
@@ -137,12 +131,16 @@ def difference(left, right):
 
 
 class Report:
-    def __init__(self, device, rounds):
-        self.device, self.rounds, self.groups = device, rounds, []
+    def __init__(self, device, rounds, lines):
+        self.device, self.rounds, self.lines, self.groups = device, rounds, lines, []
 
     def compare(self, problem, works, yardsticks=None):
         """works: {name: function}, ours first; yardsticks compute something else. A peer that cannot do this problem is
         named with what it said."""
+        if self.lines:
+            if problem in self.lines.results("peers"):
+                return
+            self.lines.add(stage="peers", begin=problem)
         able, refused, differences = {}, {}, {}
         first, ours = next(iter(works)), None
         for name, work in {**works, **(yardsticks or {})}.items():
@@ -165,6 +163,8 @@ class Report:
                 times[name].append(seconds_of(work, self.device))
         self.groups.append({"problem": problem, "seconds": times, "refused": refused, "largest difference": differences})
         middle = {name: statistics.median(values) for name, values in times.items()}
+        if self.lines:
+            self.lines.add(stage="peers", key=problem, ok=True, seconds=middle, refused=refused)
         print(problem)
         for name, value in middle.items():
             against = "" if name == first else f"  {value / middle[first]:7.3f} of ours"
@@ -187,6 +187,10 @@ def compare_rows(report, kernels, shapes, dtypes):
                      "torch.compile": lambda: compiled["softmax"](x)}
             if triton is not None and n <= 65536:
                 peers["triton"] = lambda: triton_softmax(x)
+            if liger is not None and x.is_cuda:
+                peers["Liger"] = lambda: liger.apply(x)
+            if quack is not None and x.is_cuda:
+                peers["quack"] = lambda: quack(x)
             report.compare(f"softmax {of}", peers, {"copy": lambda: probs.copy_(x)})
             report.compare(f"entropy {of}", {"ours": lambda: kernels["entropy"]([x], [scalars]),
                                              "torch": lambda: entropy(x), "torch.compile": lambda: compiled["entropy"](x)})
@@ -238,6 +242,7 @@ def main():
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--quick", action="store_true", help="small problems and few rounds: does everything run?")
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("kernels/bench/results"))
+    parser.add_argument("--lines", type=pathlib.Path, help="a file of session.py: results are appended to it, and none is written else")
     options = parser.parse_args()
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.exit(4, f"torch_peers.py: torch {torch.__version__} sees no CUDA device; --device cpu compares the CPU's kernels\n")
@@ -247,23 +252,25 @@ def main():
     prefix = "softcheck_cuda_" if on_gpu else "softcheck_"
     try:
         library = ctypes.CDLL(str(options.library.resolve()))
-        kernels = {name: Kernel(library, prefix + name) for name in ("softmax", "entropy", "adaptive_softmax")}
+        rows = ("softmax", "entropy", "adaptive_softmax")
+        kernels = {name: Kernel(library, prefix + ("tree_" if on_gpu else "") + name) for name in rows}
         for name in ("attention", "adaptive_attention"):
             kernels[name] = Kernel(library, prefix + ("mma_" if on_gpu else "") + name)
     except (OSError, AttributeError) as error:  # no library, or not one of these kernels
         parser.error(f"needs the library of our kernels for {options.device}: {error}")
     torch.manual_seed(1)
     torch.set_num_threads(int(os.environ.get("SOFTCHECK_THREADS", "1")))
-    report = Report(options.device, 3 if options.quick else 50)
+    report = Report(options.device, 3 if options.quick else 50, options.lines and Lines(options.lines))
     if on_gpu and not options.quick:
         rows = [((1 << 27) // n, n) for n in (1024, 4096, 16384, 131072)]
         attention = [(16, length, dim, causal) for dim in (64, 128) for length in (4096, 16384) for causal in (False, True)]
     else:
         rows = [(64, 128), (8, 4096)]
         attention = [(2, 256, 64, False), (2, 256, 64, True)]
-    compare_attention(report, kernels, attention, torch.bfloat16)
     compare_rows(report, kernels, rows, (torch.float32, torch.bfloat16))
-    write(options.results, report, torch.cuda.get_device_name() if on_gpu else "cpu")
+    compare_attention(report, kernels, attention, torch.bfloat16)
+    if not options.lines:
+        write(options.results, report, torch.cuda.get_device_name() if on_gpu else "cpu")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/block/abi/tree_calls.hpp"
+#include "kernels/block/abi/tree_layouts.hpp"
 #include "kernels/emulator/block.hpp"
 #include "kernels/emulator/plugin/launched.hpp"
 #include "kernels/entry/tree_ops.hpp"
@@ -12,13 +13,16 @@ namespace {
 struct TreeLauncher {
   using Block = emulator::Block;
 
-  template <class Op, class Rows, class Element>
-  int run(const TreeArguments<Block, Element>& arguments, int warps) const {
-    // Fewer blocks than rows, so that some take several.
-    emulator::launched(
-        {std::min<std::int64_t>(arguments.logits.rows, 2), warps * warp_size, Rows::shared_bytes},
-        [&](Block& block) { Rows::template run<Op>(block, arguments); }, arguments.logits.columns);
-    return 0;
+  template <class Op, class DefaultRows, class Element>
+  int run(const TreeArguments<Block, Element>& arguments, int default_warps) const {
+    const auto launch = [&]<class Rows>(Rows, int warps) {
+      // Fewer blocks than rows, so that some take several.
+      emulator::launched(
+          {std::min<std::int64_t>(arguments.logits.rows, 2), warps * warp_size, Rows::shared_bytes},
+          [&](Block& block) { Rows::template run<Op>(block, arguments); }, arguments.logits.columns);
+      return 0;
+    };
+    return with_chosen_layout<Element>(DefaultRows(), default_warps, arguments.logits.columns, nullptr, launch);
   }
 };
 

@@ -21,12 +21,12 @@ for verb in $verbs; do
   case $status$said in 2*"run: $verb: "*nonsense*) ;; *) echo "run $verb $first nonsense: exit $status, $said"; exit 1 ;; esac
 done
 case $verbs in *pages*models*format*clean*) ;; *) echo "found the verbs $verbs"; exit 1 ;; esac
-for wrong in '--nonsense' '--results' '--program' '--program README.md'; do
+for wrong in '--nonsense' '--results' '--seconds' '--seconds 0' '--seconds x'; do
   status=0
   # shellcheck disable=SC2086 # a flag and its value
   said=$(./run gpu $wrong 2>&1) || status=$?
   case $said in *"${wrong%% *}"*) ;; *) echo "run gpu $wrong says: $said"; exit 1 ;; esac
-  [ $status = 2 ] || { echo "run gpu $wrong: exit $status"; exit 1; }
+  [ "$status $(printf '%s\n' "$said" | wc -l)" = '2 1' ] || { echo "run gpu $wrong: exit $status: $said"; exit 1; }
 done
 
 # What verbs install and build. Programs on PATH log their arguments and do nothing else.

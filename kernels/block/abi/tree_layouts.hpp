@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+#include "kernels/block/tree_rows.hpp"
+
+// Which of the compiled kernels computes a tree op's rows, and with how many warps a block. The choice changes no bit,
+// only the time. Host code.
+namespace softcheck::kernels {
+
+/// Either a row's items stay in registers, or a block reads the row in parts.
+struct TreeLayout {
+  bool held;
+  int warps;
+};
+
+/// A line of kernels/cuda/tuned/DEVICE.tsv: the fastest layout for rows of first to last columns.
+struct TunedLayout {
+  int capability, multiprocessors;  // of the device: 90 for sm_90
+  const char *op, *dtype;
+  std::int64_t first, last;
+  TreeLayout layout;
+};
+
+template <class Op>
+inline constexpr const char* tree_name = "";  // no line names it: the default layout
+template <>
+inline constexpr const char* tree_name<tree::SoftmaxKernel> = "softmax";
+template <>
+inline constexpr const char* tree_name<tree::LogSoftmaxKernel> = "log_softmax";
+template <>
+inline constexpr const char* tree_name<tree::LogsumexpKernel> = "logsumexp";
+template <>
+inline constexpr const char* tree_name<tree::EntropyKernel> = "entropy";
+template <>
+inline constexpr const char* tree_name<tree::AdaptiveSoftmaxKernel> = "adaptive_softmax";
+
+/// The line for these rows of the device in the table that is nearest to this one, first by compute capability, then by
+/// the number of multiprocessors; null if that device has none.
+inline const TunedLayout* tuned_layout(std::span<const TunedLayout> table, int capability, int multiprocessors,
+                                       const char* op, const char* dtype, std::int64_t columns) {
+  const auto distance = [&](const TunedLayout& line) {
+    return (std::int64_t{std::abs(line.capability - capability)} << 32) +
+           std::abs(line.multiprocessors - multiprocessors);
+  };
+  std::int64_t nearest = INT64_MAX;
+  for (const TunedLayout& line : table) nearest = distance(line) < nearest ? distance(line) : nearest;
+  for (const TunedLayout& line : table) {
+    if (distance(line) == nearest && std::strcmp(line.op, op) == 0 && std::strcmp(line.dtype, dtype) == 0 &&
+        line.first <= columns && columns <= line.last) {
+      return &line;
+    }
+  }
+  return nullptr;
+}
+
+/// Whether the kernel that holds rows of that many columns by default can run with that layout.
+template <class Element, int vectors>
+bool can_take(WarpRows<vectors>, TreeLayout layout, std::int64_t) {
+  return layout.held && (layout.warps == 1 || layout.warps == 2 || layout.warps == 4);
+}
+template <class Element, int vectors, bool held>
+bool can_take(BlockRows<vectors, held>, TreeLayout layout, std::int64_t columns) {
+  constexpr std::int64_t of_warp = vectors * vector_items<Element> * warp_size;
+  return (layout.warps == 2 || layout.warps == 4 || layout.warps == 8 || layout.warps == 16) &&
+         (!layout.held || columns <= layout.warps * of_warp);
+}
+
+template <int vectors, class Take>
+int take_layout(WarpRows<vectors> rows, TreeLayout layout, const Take& take) {
+  return take(rows, layout.warps);
+}
+template <int vectors, bool held, class Take>
+int take_layout(BlockRows<vectors, held>, TreeLayout layout, const Take& take) {
+  if (layout.held) return take(BlockRows<vectors, true>(), layout.warps);
+  return take(BlockRows<vectors, false>(), layout.warps);
+}
+
+/// Returns take(Rows, warps) for the layout that the environment's SOFTCHECK_TREE_LAYOUT names, as held:8 or parts:4;
+/// else for the tuned line, else for the default rows and warps. Refuses a named layout that cannot hold the row.
+template <class Element, class Rows, class Take>
+int with_chosen_layout(Rows rows, int warps, std::int64_t columns, const TunedLayout* tuned, const Take& take) {
+  if (const char* wanted = std::getenv("SOFTCHECK_TREE_LAYOUT"); wanted != nullptr && *wanted != '\0') {
+    char name[6] = "";
+    TreeLayout layout{};
+    if (std::sscanf(wanted, "%5[a-z]:%d", name, &layout.warps) != 2) return 1;
+    layout.held = std::strcmp(name, "held") == 0;
+    if (!layout.held && std::strcmp(name, "parts") != 0) return 1;
+    return can_take<Element>(rows, layout, columns) ? take_layout(rows, layout, take) : 1;
+  }
+  if (tuned != nullptr && can_take<Element>(rows, tuned->layout, columns)) {
+    return take_layout(rows, tuned->layout, take);
+  }
+  return take(rows, warps);
+}
+
+}  // namespace softcheck::kernels
