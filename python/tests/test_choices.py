@@ -166,3 +166,58 @@ def test_projections_at_hand_are_judged():
     assert softcheck.assert_output("sparsemax", logits, right)
     with pytest.raises(softcheck.Violation):
         softcheck.assert_output("sparsemax", logits, right + np.float32(1e-3))
+
+
+def filtered(logits, k=0, top_p=0.0, min_p=0.0, renormalize=False, theta=1.0):
+    """Each number may be an array of one for each row."""
+    x = logits.astype(np.float32)
+    with np.errstate(all="ignore"):
+        x = x / np.broadcast_to(np.asarray(theta, np.float32), x.shape[:1])[:, None]
+        p = softmax(x)
+        out = np.zeros_like(p)
+        for i, row in enumerate(p):
+            own = [np.broadcast_to(number, p.shape[:1])[i] for number in (k, top_p, min_p)]
+            order = np.argsort(-row, kind="stable")
+            first = order[: int(own[0]) or None]
+            due = own[1] * (row[first].sum(dtype=p.dtype) if renormalize else p.dtype.type(1))
+            ordered = row[order]
+            before = np.cumsum(ordered, dtype=p.dtype) - ordered
+            kept = (before < due) | (own[1] == 0)
+            kept[:1] = True
+            kept[len(first) :] = False
+            kept &= ordered >= p.dtype.type(own[2]) * ordered[:1].max(initial=0)
+            out[i, order] = np.where(kept | np.isnan(ordered), ordered, np.float32(0))
+        return (out / out.sum(axis=-1, keepdims=True, dtype=p.dtype)).astype(logits.dtype)
+
+
+def test_a_sampler_has_k_and_numbers_of_rows():
+    words = {**QUICK, "contract": QUICK["contract"] + " theta=before"}
+    assert softcheck.check(filtered, "top_p_softmax", domain="per_row", **words).verdict == "pass"
+
+    def joint(logits, k, top_p):
+        return filtered(logits, k, top_p)
+
+    assert softcheck.check(joint, "top_p_softmax", **QUICK).verdict == "pass"
+    report = softcheck.check(joint, "top_p_softmax", domain="renormalize=1", **QUICK)
+    assert report.verdict == "fail" and "kernel.top_p_softmax.kept" in str(report)
+
+
+def test_filters_at_hand_may_be_of_rows():
+    logits = np.log(np.array([[8, 4, 2, 2], [1, 8, 4, 3]], np.float32))
+    one = {"k": 2, "top_p": 0.6, "renormalize": True}
+    softcheck.assert_output("top_p_softmax", logits, filtered(logits, **one), **one)
+    with pytest.raises(softcheck.Violation):
+        softcheck.assert_output("top_p_softmax", logits, filtered(logits, **one), **{**one, "renormalize": False})
+    rows = {"k": np.array([3, 2]), "top_p": np.array([0.6, 0.9], np.float32), "theta": np.array([1, 0.5], np.float32)}
+    got = filtered(logits, **rows)
+    softcheck.assert_output("top_p_softmax", logits, got, **rows)
+    lower, _ = softcheck.reference("top_p_softmax", logits, **rows)
+    assert ((lower > 0) == (got > 0)).all()
+    with pytest.raises(softcheck.Violation):
+        softcheck.assert_output("top_p_softmax", logits, got, **{**rows, "k": rows["k"][::-1].copy()})
+    for name, wrong, need in (("k", [1, -1], "numbers of items"), ("top_p", [0.5, 2], "numbers in"), ("theta", [1, 0], "temperatures > 0")):
+        kind = np.int32 if name == "k" else np.float32
+        with pytest.raises(softcheck.UsageError, match=need):
+            softcheck.assert_output("top_p_softmax", logits, got, **{**rows, name: np.array(wrong, kind)})
+    with pytest.raises(softcheck.UsageError, match=r"top_p: need shape \(2,\)"):
+        softcheck.assert_output("top_p_softmax", logits, got, top_p=np.ones(3, np.float32))
