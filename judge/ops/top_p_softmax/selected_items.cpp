@@ -117,17 +117,20 @@ bool has_filter_input(FilterInput input, std::uint64_t auxiliary) {
   return (auxiliary & unit_theta_bit) == 0;
 }
 
-std::vector<std::vector<double>> filter_inputs(Format format, std::size_t n, std::uint64_t auxiliary) {
+std::vector<std::vector<double>> filter_inputs(Format format, std::span<const double> logits, std::uint64_t auxiliary) {
   const std::uint64_t seed = hashed((auxiliary & most_auxiliary) / 64, 0);
+  // A rounded x / theta of large logits has no digits left to judge: one row in sixteen has such a temperature.
+  const bool is_large = std::ranges::any_of(logits, [](double x) { return std::isfinite(x) && std::fabs(x) > 1024; });
+  const bool is_one = is_large && seed / 4096 % 16 != 0;
   std::vector<std::vector<double>> inputs(4);
   const auto give = [&](FilterInput input, double value) {
     if (has_filter_input(input, auxiliary)) inputs[static_cast<std::size_t>(input) - 1] = {value};
   };
   // Without the 0 of top_p: samplers switch it off by 1.
-  give(FilterInput::top_k, drawn_k(seed, n));
+  give(FilterInput::top_k, drawn_k(seed, logits.size()));
   give(FilterInput::top_p, round_to(wide_format(format), top_ps[1 + seed / 8 % 7]));
   give(FilterInput::min_p, round_to(wide_format(format), min_ps[seed / 64 % 8]));
-  give(FilterInput::temperature, round_to(wide_format(format), temperatures[seed / 512 % 8]));
+  give(FilterInput::temperature, is_one ? 1 : round_to(wide_format(format), temperatures[seed / 512 % 8]));
   return inputs;
 }
 
@@ -161,7 +164,7 @@ std::vector<double> filtered_logits(Format format, std::span<const double> logit
   if (form < equal_logits || values.empty()) return values;
   const double maximum = *std::ranges::max_element(values);
   if (!std::isfinite(maximum)) return values;
-  const std::vector<std::vector<double>> own = filter_inputs(format, values.size(), auxiliary);
+  const std::vector<std::vector<double>> own = filter_inputs(format, values, auxiliary);
   const double min_p = own[2].empty() ? drawn_filters(auxiliary, values.size()).min_p : own[2][0];
   const double theta = own[3].empty() ? 1 : own[3][0];
   const double level = maximum + (min_p == 0 ? 0 : theta * std::log(min_p));

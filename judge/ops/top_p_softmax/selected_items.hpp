@@ -30,7 +30,8 @@ enum class FilterInput : std::size_t { logits, top_k, top_p, min_p, temperature 
 /// Has each row its own number? Depends on the bits that all rows of a call share.
 bool has_filter_input(FilterInput input, std::uint64_t auxiliary);
 /// The other inputs of a row of n items, (1) or () each.
-std::vector<std::vector<double>> filter_inputs(numerics::Format format, std::size_t n, std::uint64_t auxiliary);
+std::vector<std::vector<double>> filter_inputs(numerics::Format format, std::span<const double> logits,
+                                               std::uint64_t auxiliary);
 /// The row with its own numbers as attributes and theta.
 RowInputs with_own_filters(RowInputs row);
 /// The row that the judge passes for these bits: the drawn one, or one whose masses or levels lie at the call's limits:

@@ -88,11 +88,12 @@ class SelectedElements final : public RowElements {
   Quick log_sum_{0, 0};
 };
 
-// The first value that is negative or -0, or that of a masked item and not +0.
-std::optional<ValueFinding> wrong_zero(const JudgedRow& row) {
+// The first value that is negative or -0, or that of a masked item and not +0. Where x / theta may overflow nothing is
+// promised for masked items.
+std::optional<ValueFinding> wrong_zero(const JudgedRow& row, bool overflow) {
   for (std::size_t i = 0; i < row.got.size(); ++i) {
     const double got = row.got[i];
-    const bool masked = std::isinf(row.logits[i]) && got != 0;
+    const bool masked = !overflow && std::isinf(row.logits[i]) && got != 0;
     if (!masked && (std::isnan(got) || !std::signbit(got))) continue;
     const std::string_view reason = masked ? "a masked item" : "no coefficient is negative or -0";
     return ValueFinding{element_claim, i, Enclosure(0), got, 0, Decision::violated, {}, false, reason};
@@ -146,7 +147,7 @@ class TopPSoftmax final : public RowOp {
   std::uint64_t closed_auxiliaries(const Domain& domain) const override { return closed_filters(domain); }
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {
-    std::vector<std::vector<double>> inputs = filter_inputs(format, logits.size(), auxiliary);
+    std::vector<std::vector<double>> inputs = filter_inputs(format, logits, auxiliary);
     inputs.insert(inputs.begin(), filtered_logits(format, logits, auxiliary));
     return inputs;
   }
@@ -154,12 +155,13 @@ class TopPSoftmax final : public RowOp {
   void judge(const JudgedRow& given, RowVerdicts& verdicts) const override {
     const JudgedRow row{with_own_filters(given), given.got};
     const PrecisionScope precision(113);
-    if (const auto wrong = wrong_zero(row)) return verdicts.findings.push_back(*wrong);
     RowCascade whole(row.logits, row.theta);
     const Statistics statistics = statistics_of(whole.statistics(), row.contract, row.logits, row.theta);
     const bool divided = row.attributes.k != 0 && row.attributes.renormalize;
     const TopPThreshold<UpperBound> granted(row.contract, statistics, Grants::all, divided),
         plain(row.contract, statistics, Grants::none, divided);
+    const bool promised = is_promise(granted.choice().weights());
+    if (const auto wrong = wrong_zero(row, !promised && may_overflow(row))) return verdicts.findings.push_back(*wrong);
     SelectedItems items(row, granted, whole, set_claim);
     ValueFinding set = items.set();
     if (items.none()) return verdicts.findings.push_back(std::move(set));
