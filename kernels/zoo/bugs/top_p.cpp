@@ -214,7 +214,7 @@ BUG(mutant_top_p_softmax_unnormalised, each_top_p_row) {
 }
 
 // The order of the filters is fixed: top_p is always a share of all items (onnxruntime-genai 1371).
-// @judged top_p_softmax f32: plain; fail sampling; domain top_k per_row
+// @judged top_p_softmax f32: plain; fail sampling; domain top_k per_row renormalize=1
 BUG(mutant_top_k_top_p_always_joint, each_top_p_row) {
   row.top_k_first = false;
   row.run();
@@ -284,7 +284,7 @@ BUG(mutant_top_k_top_p_temperature_last, each_top_p_row) {
 }
 
 // min_p is compared with logits over the largest logit (sglang-jax 1563).
-// @judged top_p_softmax f32: plain; fail sampling; domain top_k per_row
+// @judged top_p_softmax f32: plain; fail sampling; kept|element; domain top_k per_row
 BUG(mutant_top_k_top_p_min_p_of_logits, each_top_p_row) {
   const std::vector<Real> p = row.softmax();
   std::vector<bool> kept = row.prefix(p);
