@@ -313,6 +313,14 @@ TEST(TopPSoftmaxJudge, ARowWithNothingVisibleIsAsTheContractSays) {
   EXPECT_EQ(broken(nothing, {nan, nan, nan}, {0.5}, "masked=nan"), Claims{});
 }
 
+TEST(TopPSoftmaxJudge, NothingIsPromisedForAMaskedItemWhereXOverTheTemperatureOverflows) {
+  const Row row{0x1.8p126, -infinity}, nans{nan, nan};
+  const Filters quarter{.theta = 0.25};
+  EXPECT_EQ(broken(row, nans, quarter, "acc=f32 exp=1ulp theta=before"), Claims{});
+  EXPECT_NE(broken(row, nans, quarter), Claims{});
+  EXPECT_EQ(broken({1, -infinity}, {1, nan}, quarter, "acc=f32 exp=1ulp theta=before"), Claims{"element"});
+}
+
 TEST(TopPSoftmaxJudge, ACallHasItsAttributes) {
   const RowMatrixCase matrix = matrix_of_rows(Format::bf16, {{1, 2, 3}}, 8 + 1);
   const TensorCall call =
