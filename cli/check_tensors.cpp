@@ -168,6 +168,15 @@ void require_flags(const CheckFlags& flags, Op op) {
       throw InputError(usage, fmt::format("--d{0}: need --{0}, which it is the gradient by", name));
     }
   }
+  const std::pair<const char*, bool> of_all_rows[] = {{"top-k", flags.top_k.has_value()},
+                                                      {"top-p", flags.top_p.has_value()},
+                                                      {"min-p", flags.min_p.has_value()},
+                                                      {"theta", flags.theta.has_value()}};
+  for (const auto& [name, is_set] : of_all_rows) {
+    if (is_set && is_given(std::string("row-") + name)) {
+      throw InputError(usage, fmt::format("--{0}: need it or --row-{0}, which has one for each row, got both", name));
+    }
+  }
   require_parameter_flags(flags, op);
 }
 

@@ -122,11 +122,10 @@ void RowTensors::require_filter(std::size_t k, const std::string& name) const {
     const bool fits = role == Role::temperature ? got >= 0x1p-1000 && got <= 0x1p1000
                                                 : got >= 0 && (role == Role::k ? got <= INT32_MAX : got <= 1);
     if (fits) continue;
-    throw std::invalid_argument(name + ": need " +
-                                (role == Role::temperature ? "temperatures > 0"
-                                 : role == Role::k         ? "numbers of items, or 0 for none"
-                                                           : "numbers in (0, 1], or 0 for none") +
-                                ", got " + std::to_string(got) + " at " + shape_text(index(row)));
+    const char* const needed = role == Role::temperature ? "temperatures in [2^-1000, 2^1000]"
+                               : role == Role::k         ? "numbers of items, 0 for all, up to 2^31 - 1"
+                                                         : "numbers in (0, 1], or 0 for none";
+    throw std::invalid_argument(fmt::format("{}: need {}, got {} at {}", name, needed, got, shape_text(index(row))));
   }
 }
 

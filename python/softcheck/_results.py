@@ -180,7 +180,7 @@ def _is_off(value: Any, off: Any) -> bool:
 def _chosen(k: Any, written: list[_dtypes.Tensor]) -> int:
     """k, or the number of items that the output has."""
     if k is not None:
-        return whole("k", k, 0, 2**53)
+        return whole("k", k, 0, 2**31 - 1)
     if not written or written[-1].array.ndim == 0:
         raise UsageError("k: need how many items are chosen of each row, got None")
     return int(written[-1].array.shape[-1])

@@ -215,9 +215,12 @@ def test_filters_at_hand_may_be_of_rows():
     assert ((lower > 0) == (got > 0)).all()
     with pytest.raises(softcheck.Violation):
         softcheck.assert_output("top_p_softmax", logits, got, **{**rows, "k": rows["k"][::-1].copy()})
-    for name, wrong, need in (("k", [1, -1], "numbers of items"), ("top_p", [0.5, 2], "numbers in"), ("theta", [1, 0], "temperatures > 0")):
+    for name, wrong, need in (("k", [1, -1], "numbers of items"), ("top_p", [0.5, 2], "numbers in"), ("theta", [1, 0], "temperatures in")):
         kind = np.int32 if name == "k" else np.float32
         with pytest.raises(softcheck.UsageError, match=need):
             softcheck.assert_output("top_p_softmax", logits, got, **{**rows, name: np.array(wrong, kind)})
+    for op in ("top_p_softmax", "topk_softmax"):
+        with pytest.raises(softcheck.UsageError, match="k: need a whole number from 0 to 2147483647"):
+            softcheck.assert_output(op, logits, *[got] * len(OPS[op].outputs), k=2**32 + 3)
     with pytest.raises(softcheck.UsageError, match=r"top_p: need shape \(2,\)"):
         softcheck.assert_output("top_p_softmax", logits, got, top_p=np.ones(3, np.float32))
