@@ -53,6 +53,9 @@ class Driver:
         return {"device": name.value.decode(), "capability": 10 * self.attribute(75) + self.attribute(76),
                 "multiprocessors": self.attribute(16)}
 
+    def synchronize(self):
+        self.ask("cuCtxSynchronize")
+
     def memory(self, size):
         pointer = ctypes.c_uint64()
         self.ask("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(size))

@@ -164,7 +164,7 @@ class Report:
         self.groups.append({"problem": problem, "seconds": times, "refused": refused, "largest difference": differences})
         middle = {name: statistics.median(values) for name, values in times.items()}
         if self.lines:
-            self.lines.add(stage="peers", key=problem, ok=True, seconds=middle, refused=refused)
+            self.lines.add(stage="peers", key=problem, ok=True, seconds=middle, refused=refused, differences=differences)
         print(problem)
         for name, value in middle.items():
             against = "" if name == first else f"  {value / middle[first]:7.3f} of ours"

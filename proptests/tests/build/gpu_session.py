@@ -39,7 +39,7 @@ def ends(name):
 
 def table(name):
     rows = (FOLDER / name / "emulator.tsv").read_text().splitlines()
-    return {tuple(row.split("\t")[:3]): ":".join(row.split("\t")[4:]) for row in rows[1:]}
+    return {tuple(row.split("\t")[index] for index in (0, 1, 3)): ":".join(row.split("\t")[4:]) for row in rows[1:]}
 
 
 def check():
@@ -96,7 +96,10 @@ def check():
     # Results of two devices are not mixed; wrong arguments are one line.
     (FOLDER / "other").mkdir()
     (FOLDER / "other/session.jsonl").write_text('{"session": {"device": "another"}}\n')
-    assert finish(start("other"), 1).count("\n") == 1
+    assert finish(start("other"), 2).count("\n") == 1
+    (FOLDER / "other/session.jsonl").write_text('{"session": {}}\n\0\n')
+    assert ":2" in finish(start("other"), 3)
+    assert finish(start("other/session.jsonl/below"), 2).count("\n") == 1
     for wrong in (["--seconds", "0"], ["--seconds", "x"], ["--seconds"], ["--no-such"]):
         assert finish(start("none", *wrong), 2).count("\n") == 1
 
@@ -104,7 +107,7 @@ def check():
     sys.path.insert(0, "kernels/bench/gpu")
     sys.dont_write_bytecode = True
     import session
-    for took, wins in ((0.981, []), (0.98, ["softmax\tf32\t1024\t2047\theld\t8"])):
+    for took, wins in ((0.981, []), (0.98, ["softmax\tf32\t513\t1024\theld\t8"])):
         log = session.Lines(FOLDER / f"{took}.jsonl")
         for layout in ("default", "held:8"):
             log.add(stage="verify", key=f"softmax f32 1024 {layout}", ok=True)
@@ -115,7 +118,8 @@ def check():
     awk = ["awk", "-f", "kernels/cuda/tuned/table.awk", "/dev/null"]
     tables = [str(path) for path in sorted(pathlib.Path("kernels/cuda/tuned").glob("*.tsv"))]
     read = subprocess.run([*awk, *tables, FOLDER / "stopped/emulator.tsv"], capture_output=True, text=True, check=True).stdout
-    assert '{90, 1, "softmax", "f32", 2500, 4999, {true, 16}},' in read, read
+    assert '{90, 1, "softmax", "f32", 97, 2500, {true, 16}},' in read, read
+    assert len(session.logits_of("bf16", 1 << 27)) == 1 << 28  # in seconds: what tune takes for a row
     (FOLDER / "wrong.tsv").write_text("device\tX\t90\t1\nsoftmax\tf32\t1\t2\theld\t3\n")
     assert subprocess.run([*awk, FOLDER / "wrong.tsv"], capture_output=True, check=False).returncode == 1
 
