@@ -61,10 +61,12 @@ class Driver:
         self.ask("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(size))
         return pointer
 
-    def seconds(self, work):
+    def seconds(self, work, before=lambda: None):
+        """Of what work() queues; before() keeps the device busy while the host queues it."""
         begin, end, took = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_float()
         for event in (begin, end):
             self.ask("cuEventCreate", ctypes.byref(event), 0)
+        before()
         self.ask("cuEventRecord", begin, None)
         work()
         self.ask("cuEventRecord", end, None)

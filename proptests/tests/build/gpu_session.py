@@ -120,8 +120,10 @@ def check():
     read = subprocess.run([*awk, *tables, FOLDER / "stopped/emulator.tsv"], capture_output=True, text=True, check=True).stdout
     assert '{90, 1, "softmax", "f32", 97, 2500, {true, 16}},' in read, read
     assert len(session.logits_of("bf16", 1 << 27)) == 1 << 28  # in seconds: what tune takes for a row
-    (FOLDER / "wrong.tsv").write_text("device\tX\t90\t1\nsoftmax\tf32\t1\t2\theld\t3\n")
-    assert subprocess.run([*awk, FOLDER / "wrong.tsv"], capture_output=True, check=False).returncode == 1
+    for device, line in (("90", "softmax\tf32\t1\t2\theld\t3"), ("", "softmax\tf32\t1\t2\theld\t4"), ("90", "softmix\tf32\t1\t2\theld\t4"),
+                         ("90", "softmax\tf32\t3\t2\theld\t4")):
+        (FOLDER / "wrong.tsv").write_text(f"device\tX\t{device}\t1\n{line}\n")
+        assert subprocess.run([*awk, FOLDER / "wrong.tsv"], capture_output=True, check=False).returncode == 1, line
 
 
 try:
