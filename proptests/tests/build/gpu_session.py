@@ -46,9 +46,9 @@ def check():
     # A hang, a crash and a wrong result cost their item alone, and what is wrong wins nothing.
     bad = ("softmax f32 2500 held:16", "softmax f32 2500 held:8", "softmax f32 96 held:4")
     faulty = start("faulty", "--silence", "10", "--fault", ",".join(
-        f"verify={kind}@{key}" for kind, key in zip(("hang", "crash", "wrong"), bad)))
+        f"verify={kind}@{key}" for kind, key in zip(("hang", "crash", "wrong"), bad)) + ",tune=crash@entropy bf16 96")
     stopped = start("stopped", "--fault", "tune=hang@softmax f32 2500")
-    broken = start("broken", "--silence", "5", "--fault", "probe=hang,verify=crash,tune=crash,peers=hang,judge=crash,compare=hang,count=crash,time_all=hang")
+    broken = start("broken", "--silence", "5", "--fault", "probe=hang,verify=crash,peers=hang,judge=crash,compare=hang,count=crash,time_all=hang")
 
     # Ctrl-C ends the stage's process and loses no line; the next call goes on.
     deadline = time.monotonic() + 60
@@ -81,16 +81,17 @@ def check():
     found = results("faulty")
     assert [found["verify", key]["ok"] for key in bad] == [False] * 3, found
     assert [found["verify", key].get("why", "")[:5] for key in bad] == ["hang", "crash", ""]
-    assert "3 wrong or failed" in said, said
+    assert "4 wrong or failed" in said, said
     assert table("faulty")["softmax", "f32", "2500"] == "parts:16" and ("softmax", "f32", "96") not in table("faulty"), table("faulty")
     assert ends("faulty")["time_all"] == "done"
 
     # A stage that fails for good keeps none of the others from its turn.
     finish(broken, 1)
     assert set(ends("broken")) == set(STAGES)
-    assert all(end == "done" or end.startswith(("hang", "crash")) for end in ends("broken").values()), ends("broken")
+    assert ends("broken").pop("tune") == "missing: gpu: 4 kinds of rows wait for verify", ends("broken")
+    assert all(end.startswith(("done", "hang", "crash", "missing")) for end in ends("broken").values()), ends("broken")
     failed = {stage for (stage, _), line in results("broken").items() if line["ok"] is False}
-    assert failed == set(STAGES) - {"peers"} and ends("broken")["peers"] == "hang", (failed, ends("broken"))
+    assert failed == set(STAGES) - {"peers", "tune"} and ends("broken")["peers"] == "hang", (failed, ends("broken"))
     assert not (FOLDER / "broken/emulator.tsv").exists()
 
     # Results of two devices are not mixed; wrong arguments are one line.
