@@ -366,7 +366,8 @@ def session(options):
         lines.add(session=what)
     elif lines.all[0].get("session") != what:
         had, now = (", ".join(map(str, (of or {}).values())) for of in (lines.all[0].get("session"), what))
-        fail(f"--results needs a folder without results of another device or commit, got {options.results} of {had or 'none'}; this is {now}")
+        fail("--results needs a folder without results of another device or commit, "
+             f"got {options.results} of {had or 'none'}; this is {now}")
     end = time.monotonic() + options.seconds
     # What is done leaves its share to the others; time_all has what is left over.
     left = sum(share for name, share in STAGES.items() if name != "time_all" and not lines.ended(name)) or 1
