@@ -14,7 +14,7 @@
 //     i = v + V (lane + 32 (stripe + 4 tile)),    V = 16 bytes / element
 //
 // Neighbours are added in pairs, their sums in pairs, and so on: first over v, then stripes, lanes and tiles. Zeros
-// stand behind the last item, so an item passes exactly ceil(log2 n) additions that may round: sum=tree. How a row is
+// stand behind the last item, so an item passes at most ceil(log2 n) additions that may round: sum=tree. How a row is
 // laid on threads, warps and blocks does not matter as long as each holds an aligned power of two of tiles.
 namespace softcheck::kernels {
 

@@ -53,15 +53,20 @@ class Driver:
         return {"device": name.value.decode(), "capability": 10 * self.attribute(75) + self.attribute(76),
                 "multiprocessors": self.attribute(16)}
 
+    def synchronize(self):
+        self.ask("cuCtxSynchronize")
+
     def memory(self, size):
         pointer = ctypes.c_uint64()
         self.ask("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(size))
         return pointer
 
-    def seconds(self, work):
+    def seconds(self, work, before=lambda: None):
+        """Of what work() queues; before() keeps the device busy while the host queues it."""
         begin, end, took = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_float()
         for event in (begin, end):
             self.ask("cuEventCreate", ctypes.byref(event), 0)
+        before()
         self.ask("cuEventRecord", begin, None)
         work()
         self.ask("cuEventRecord", end, None)

@@ -34,12 +34,18 @@ ROOT = HERE.parents[2]
 STAGES = {"probe": 0.03, "verify": 0.25, "tune": 0.3, "peers": 0.2, "judge": 0.12, "compare": 0.05, "count": 0.05, "time_all": 1}
 ITEM_SECONDS = {"probe": 20, "verify": 30, "tune": 30, "peers": 90, "judge": 90, "compare": 90, "count": 90, "time_all": 300}
 MOST_FAILURES = 3  # of a stage: then it is left
-LAYOUTS = [""] + [f"{kind}:{warps}" for kind in ("held", "parts") for warps in (1, 2, 4, 8, 16)]  # "" is the default
+LAYOUTS = ["default"] + [f"{kind}:{warps}" for kind in ("held", "parts") for warps in (1, 2, 4, 8, 16)]
 GAIN = 1.02  # a winner is faster than the default by this factor
 # Items of an input; of the ops whose result is a number for each row, that is an f32.
 OF_ROWS = {"softmax": False, "log_softmax": False, "adaptive_softmax": False, "logsumexp": True, "entropy": True}
 DTYPES = {"f32": (2, 32, "f"), "f16": (2, 16, "e"), "bf16": (4, 16, None)}
+TAIL = 37  # rows so much shorter end within a packet, and begin within one: other paths of the same layout
 COLUMNS = (1024, 2048, 4096, 8192, 16384, 32768, 131072, 1 << 20)
+
+
+def fail(message, status=2):
+    print(f"gpu: {message}", file=sys.stderr)
+    sys.exit(status)
 
 
 # --- results
@@ -52,7 +58,12 @@ class Lines:
         whole = text[:text.rfind(b"\n") + 1]
         if whole != text:
             os.truncate(path, len(whole))
-        self.all = [json.loads(line) for line in whole.splitlines()]
+        self.all = []
+        for number, line in enumerate(whole.splitlines(), 1):
+            try:
+                self.all.append({**json.loads(line)})
+            except (ValueError, TypeError):
+                fail(f"--results needs lines of JSON objects, got {line[:60]!r} at {path}:{number}", 3)
 
     def add(self, **line):
         with open(self.path, "ab", buffering=0) as file:
@@ -62,8 +73,8 @@ class Lines:
     def results(self, stage):
         return {line["key"]: line for line in self.all if line.get("stage") == stage and "key" in line}
 
-    def ended(self, stage):
-        return any(line.get("stage") == stage and line.get("end") == "done" for line in self.all)
+    def ended(self, stage, *how):
+        return any(line.get("stage") == stage and line.get("end", "").startswith(how or ("done",)) for line in self.all)
 
     def begun(self, stage):
         """The item that began last, if it has no result."""
@@ -83,21 +94,27 @@ def call_kernel(function, op, dtype, rows, n, logits, out, on_device=False):
     return function(ctypes.byref(Call(1, 1, 1, pointers[0], pointers[1], 1.0, 1.0, 0, None))) == 0
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=len(DTYPES))
 def logits_of(dtype, count):
     draw = random.Random(count).gauss
     values = [draw(0, 3) for _ in range(min(count, 4099))]
-    values = (values * (count // len(values) + 1))[:count]
-    code = DTYPES[dtype][2]
+    _, bits, code = DTYPES[dtype]
     if code:
-        return struct.pack(f"<{count}{code}", *values)
-    return b"".join(struct.pack("<f", value)[2:] for value in values)
+        some = struct.pack(f"<{len(values)}{code}", *values)
+    else:
+        some = b"".join(struct.pack("<f", value)[2:] for value in values)
+    size = count * bits // 8  # repeat the bytes: a list of 2^27 numbers takes minutes and gigabytes
+    return (some * (size // len(some) + 1))[:size]
 
 
 class Emulator:
     @staticmethod
     def facts():
         return {"device": "emulator", "capability": 90, "multiprocessors": 1}
+
+    @staticmethod
+    def synchronize():
+        pass
 
 
 # --- stages: each runs in a process of its own
@@ -169,26 +186,31 @@ class Stage:
             return out.raw if taken else None
 
         for op, dtype, n in self.rows():
-            expected = functools.lru_cache(None)(lambda op=op, dtype=dtype, n=n: bits(strict, "strict", op, dtype, n, ""))
+            expected = functools.lru_cache(None)(lambda n, op=op, dtype=dtype: bits(strict, "strict", op, dtype, n, "default"))
             for layout in LAYOUTS:
                 def compared(op=op, dtype=dtype, n=n, layout=layout, expected=expected):
-                    found = bits(judged, self.machine, op, dtype, n, layout)
-                    if found is None:
-                        return {"ok": None if layout else False, "why": "refused"}
-                    if self.fault == "wrong":
-                        found = bytes([found[0] ^ 1]) + found[1:]
-                    return {"ok": found == expected()}
-                self.item(f"{op} {dtype} {n} {layout or 'default'}", compared)
+                    for columns in (n, n - TAIL):
+                        found = bits(judged, self.machine, op, dtype, columns, layout)
+                        if found is None:
+                            self.driver.synchronize()  # a fault of the device is no refusal, and would fail all later calls
+                            return {"ok": False if layout == "default" else None, "why": "refused"}
+                        if self.fault == "wrong":
+                            found = bytes([found[0] ^ 1]) + found[1:]
+                        if found != expected(columns):
+                            return {"ok": False, "columns": columns}
+                    return {"ok": True}
+                self.item(f"{op} {dtype} {n} {layout}", compared)
 
     def tune(self):
-        right = {key for key, line in Lines(self.lines.path).results("verify").items() if line["ok"]}
+        verified = self.lines.results("verify")
+        right = {key for key, line in verified.items() if line["ok"]}
         judged = self.library(self.machine)
         size = 1 << 28
         memory = [] if self.dry else [self.driver.memory(size) for _ in range(2)]
 
         def timed(op, dtype, n):
-            layouts = [layout for layout in LAYOUTS if f"{op} {dtype} {n} {layout or 'default'}" in right]
-            times = {layout or "default": [] for layout in layouts}
+            layouts = [layout for layout in LAYOUTS if f"{op} {dtype} {n} {layout}" in right]
+            times = {layout: [] for layout in layouts}
             if not self.dry:
                 source = logits_of(dtype, size * 8 // DTYPES[dtype][1])
                 self.driver.ask("cuMemcpyHtoD_v2", memory[0], source, ctypes.c_size_t(len(source)))
@@ -196,17 +218,28 @@ class Stage:
                 for layout in layouts:
                     os.environ["SOFTCHECK_TREE_LAYOUT"] = layout
                     if self.dry:  # a clock that prefers many warps
-                        times[layout or "default"].append(1 / int((layout or ":3").split(":")[1]))
+                        times[layout].append(1 / int(layout.replace("default", ":3").split(":")[1]))
                         continue
-                    work = functools.partial(call_kernel, getattr(judged, f"softcheck_cuda_tree_{op}"), op, dtype,
-                                             size // (DTYPES[dtype][1] // 8) // n, n, memory[0].value, memory[1].value, True)
-                    took = self.driver.seconds(work)
+                    taken = []
+                    work = lambda: taken.append(call_kernel(  # noqa: E731
+                        getattr(judged, f"softcheck_cuda_tree_{op}"), op, dtype, size // (DTYPES[dtype][1] // 8) // n, n,
+                        memory[0].value, memory[1].value, True))
+                    took = self.driver.seconds(work, lambda: self.driver.ask(
+                        "cuMemcpyDtoDAsync_v2", memory[1], memory[0], ctypes.c_size_t(size), None))
+                    if not taken[0]:
+                        raise RuntimeError(f"{op} {dtype} {n} {layout} was refused")
                     if turn:  # the first round warms up
-                        times[layout or "default"].append(took)
+                        times[layout].append(took)
             return {"ok": True, "seconds": {layout: statistics.median(of) for layout, of in times.items()}}
 
+        waiting = 0
         for op, dtype, n in self.rows():
-            self.item(f"{op} {dtype} {n}", functools.partial(timed, op, dtype, n))
+            if all(f"{op} {dtype} {n} {layout}" in verified for layout in LAYOUTS):
+                self.item(f"{op} {dtype} {n}", functools.partial(timed, op, dtype, n))
+            else:
+                waiting += 1
+        if waiting:
+            fail(f"{waiting} kinds of rows wait for verify", 4)
 
     def judge(self):
         program = self.options.build / "softcheck"
@@ -294,8 +327,9 @@ def winners(lines):
         able = {layout: took for layout, took in seconds.items() if f"{op} {dtype} {n} {layout}" in right}
         best = min(able, key=able.get, default="default")
         if best != "default" and "default" in able and able["default"] >= GAIN * able[best]:
-            longer = [int(other) for o, d, other, _ in timed if (o, d) == (op, dtype) and int(other) > int(n)]
-            yield "\t".join((op, dtype, n, str(min(longer, default=2 * int(n)) - 1), *best.split(":")))
+            # Shorter rows fit a layout that holds n items, and use the same kernel by default; longer ones do not.
+            shorter = [int(other) for o, d, other, _ in timed if (o, d) == (op, dtype) and int(other) < int(n)]
+            yield "\t".join((op, dtype, str(max(shorter, default=int(n) // 2) + 1), n, *best.split(":")))
 
 
 def write_winners(lines, options):
@@ -305,25 +339,41 @@ def write_winners(lines, options):
         return
     name = "".join(c if c.isalnum() else "_" for c in device["device"].lower())
     folder = options.results if options.dry_run else ROOT / "kernels/cuda/tuned"
+    if (folder / f"{name}.tsv").exists() and not lines.ended("tune"):
+        print(f"{folder / name}.tsv stays: not all layouts have been timed")
+        return
     part = folder / f"{name}.part"
     part.write_text("\n".join([f"device\t{device['device']}\t{device['capability']}\t{device['multiprocessors']}", *table]) + "\n")
     os.replace(part, folder / f"{name}.tsv")
     print(f"{folder / name}.tsv: {len(table)} layouts faster than the default")
 
 
+def commit():
+    """Of the checkout; tables that a session writes are no change."""
+    def git(*arguments):
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    if not shutil.which("git") or not (described := git("describe", "--always").stdout.strip()):
+        return "unknown"
+    return described + ("-dirty" if git("diff", "--quiet", "HEAD", "--", ".", ":!kernels/cuda/tuned").returncode else "")
+
+
 def session(options):
+    what = {**(Emulator() if options.dry_run else Driver()).facts(), "commit": commit()}
     options.results.mkdir(parents=True, exist_ok=True)
     lines = Lines(options.results / "session.jsonl")
-    described = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False)
-    what = {**(Emulator() if options.dry_run else Driver()).facts(), "commit": described.stdout.strip() or "unknown"}
     if not lines.all:
         lines.add(session=what)
     elif lines.all[0].get("session") != what:
-        sys.exit(f"gpu: --results {options.results} has results of {lines.all[0].get('session')}, this is {what}")
+        had, now = (", ".join(map(str, (of or {}).values())) for of in (lines.all[0].get("session"), what))
+        fail("--results needs a folder without results of another device or commit, "
+             f"got {options.results} of {had or 'none'}; this is {now}")
     end = time.monotonic() + options.seconds
+    # What is done leaves its share to the others; time_all has what is left over.
+    left = sum(share for name, share in STAGES.items() if name != "time_all" and not lines.ended(name)) or 1
     try:
         for name, share in STAGES.items():
-            stage_end, failures = min(end, time.monotonic() + max(share * options.seconds, 2)), 0
+            stage_end, failures = min(end, time.monotonic() + max(share / left * options.seconds, 2)), 0
             while not lines.ended(name):
                 seconds = stage_end - time.monotonic()
                 how = run_stage(name, options, lines, seconds) if seconds > 0.5 else "no time"
@@ -338,7 +388,10 @@ def session(options):
                 if failures == MOST_FAILURES:
                     break
             if name == "tune":
-                write_winners(lines, options)
+                try:
+                    write_winners(lines, options)
+                except OSError as error:  # the times are in session.jsonl
+                    print(f"gpu: no table of layouts: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         lines = Lines(lines.path)
         lines.add(stopped="by a signal")
@@ -346,13 +399,15 @@ def session(options):
         return 130
     every = [line for name in STAGES for line in lines.results(name).values()]
     wrong = [f"{line['stage']} {line['key']}" for line in every if line["ok"] is False]
-    print(f"{len(every)} results, {len(wrong)} wrong or failed{': ' + ', '.join(wrong[:5]) if wrong else ''}; {lines.path}")
-    return 1 if wrong or not all(lines.ended(name) or name == "peers" for name in STAGES) else 0
+    open_stages = [name for name in STAGES if not lines.ended(name, "done", "missing")]
+    print(f"{len(every)} results, {len(wrong)} wrong or failed{': ' + ', '.join(wrong[:5]) if wrong else ''}; "
+          f"{'not done: ' + ', '.join(open_stages) + '; ' if open_stages else ''}{lines.path}")
+    return 1 if wrong or open_stages else 0
 
 
 def positive(text):
-    if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"need a number of seconds above 0, got '{text}'")
+    if not text.isdecimal() or not 0 < int(text) < 1 << 31:
+        raise argparse.ArgumentTypeError(f"need a number of seconds above 0 and below 2^31, got '{text}'")
     return int(text)
 
 
@@ -372,8 +427,15 @@ def main():
     parser.add_argument("--fault", default="", help="of a dry run: STAGE=hang, crash or wrong, @KEY of one item; by commas")
     options = parser.parse_args()
     if not options.stage:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        return session(options)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+                signal.signal(number, signal.default_int_handler)
+        try:
+            return session(options)
+        except KeyboardInterrupt:  # before the first stage
+            return 130
+        except OSError as error:
+            fail(f"--results needs a folder that can be written to, got {options.results}: {error}")
     signal.alarm(options.seconds)  # if the session itself is killed
     getattr(Stage(options), options.stage)()
     return 0

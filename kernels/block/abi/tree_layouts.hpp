@@ -80,11 +80,13 @@ int take_layout(BlockRows<vectors, held>, TreeLayout layout, const Take& take) {
   return take(BlockRows<vectors, false>(), layout.warps);
 }
 
-/// Returns take(Rows, warps) for the layout that the environment's SOFTCHECK_TREE_LAYOUT names, as held:8 or parts:4;
-/// else for the tuned line, else for the default rows and warps. Refuses a named layout that cannot hold the row.
+/// Returns take(Rows, warps) for the layout that the environment's SOFTCHECK_TREE_LAYOUT names: held:8, parts:4 or
+/// default; else for the tuned line, else for the default rows and warps. Refuses a named layout that cannot hold the
+/// row.
 template <class Element, class Rows, class Take>
 int with_chosen_layout(Rows rows, int warps, std::int64_t columns, const TunedLayout* tuned, const Take& take) {
   if (const char* wanted = std::getenv("SOFTCHECK_TREE_LAYOUT"); wanted != nullptr && *wanted != '\0') {
+    if (std::strcmp(wanted, "default") == 0) return take(rows, warps);
     char name[6] = "";
     TreeLayout layout{};
     if (std::sscanf(wanted, "%5[a-z]:%d", name, &layout.warps) != 2) return 1;

@@ -39,16 +39,16 @@ def ends(name):
 
 def table(name):
     rows = (FOLDER / name / "emulator.tsv").read_text().splitlines()
-    return {tuple(row.split("\t")[:3]): ":".join(row.split("\t")[4:]) for row in rows[1:]}
+    return {tuple(row.split("\t")[index] for index in (0, 1, 3)): ":".join(row.split("\t")[4:]) for row in rows[1:]}
 
 
 def check():
     # A hang, a crash and a wrong result cost their item alone, and what is wrong wins nothing.
     bad = ("softmax f32 2500 held:16", "softmax f32 2500 held:8", "softmax f32 96 held:4")
     faulty = start("faulty", "--silence", "10", "--fault", ",".join(
-        f"verify={kind}@{key}" for kind, key in zip(("hang", "crash", "wrong"), bad)))
+        f"verify={kind}@{key}" for kind, key in zip(("hang", "crash", "wrong"), bad)) + ",tune=crash@entropy bf16 96")
     stopped = start("stopped", "--fault", "tune=hang@softmax f32 2500")
-    broken = start("broken", "--silence", "5", "--fault", "probe=hang,verify=crash,tune=crash,peers=hang,judge=crash,compare=hang,count=crash,time_all=hang")
+    broken = start("broken", "--silence", "5", "--fault", "probe=hang,verify=crash,peers=hang,judge=crash,compare=hang,count=crash,time_all=hang")
 
     # Ctrl-C ends the stage's process and loses no line; the next call goes on.
     deadline = time.monotonic() + 60
@@ -81,22 +81,26 @@ def check():
     found = results("faulty")
     assert [found["verify", key]["ok"] for key in bad] == [False] * 3, found
     assert [found["verify", key].get("why", "")[:5] for key in bad] == ["hang", "crash", ""]
-    assert "3 wrong or failed" in said, said
+    assert "4 wrong or failed" in said, said
     assert table("faulty")["softmax", "f32", "2500"] == "parts:16" and ("softmax", "f32", "96") not in table("faulty"), table("faulty")
     assert ends("faulty")["time_all"] == "done"
 
     # A stage that fails for good keeps none of the others from its turn.
     finish(broken, 1)
     assert set(ends("broken")) == set(STAGES)
-    assert all(end == "done" or end.startswith(("hang", "crash")) for end in ends("broken").values()), ends("broken")
+    assert ends("broken").pop("tune") == "missing: gpu: 4 kinds of rows wait for verify", ends("broken")
+    assert all(end.startswith(("done", "hang", "crash", "missing")) for end in ends("broken").values()), ends("broken")
     failed = {stage for (stage, _), line in results("broken").items() if line["ok"] is False}
-    assert failed == set(STAGES) - {"peers"} and ends("broken")["peers"] == "hang", (failed, ends("broken"))
+    assert failed == set(STAGES) - {"peers", "tune"} and ends("broken")["peers"] == "hang", (failed, ends("broken"))
     assert not (FOLDER / "broken/emulator.tsv").exists()
 
     # Results of two devices are not mixed; wrong arguments are one line.
     (FOLDER / "other").mkdir()
     (FOLDER / "other/session.jsonl").write_text('{"session": {"device": "another"}}\n')
-    assert finish(start("other"), 1).count("\n") == 1
+    assert finish(start("other"), 2).count("\n") == 1
+    (FOLDER / "other/session.jsonl").write_text('{"session": {}}\n\0\n')
+    assert ":2" in finish(start("other"), 3)
+    assert finish(start("other/session.jsonl/below"), 2).count("\n") == 1
     for wrong in (["--seconds", "0"], ["--seconds", "x"], ["--seconds"], ["--no-such"]):
         assert finish(start("none", *wrong), 2).count("\n") == 1
 
@@ -104,7 +108,7 @@ def check():
     sys.path.insert(0, "kernels/bench/gpu")
     sys.dont_write_bytecode = True
     import session
-    for took, wins in ((0.981, []), (0.98, ["softmax\tf32\t1024\t2047\theld\t8"])):
+    for took, wins in ((0.981, []), (0.98, ["softmax\tf32\t513\t1024\theld\t8"])):
         log = session.Lines(FOLDER / f"{took}.jsonl")
         for layout in ("default", "held:8"):
             log.add(stage="verify", key=f"softmax f32 1024 {layout}", ok=True)
@@ -115,9 +119,12 @@ def check():
     awk = ["awk", "-f", "kernels/cuda/tuned/table.awk", "/dev/null"]
     tables = [str(path) for path in sorted(pathlib.Path("kernels/cuda/tuned").glob("*.tsv"))]
     read = subprocess.run([*awk, *tables, FOLDER / "stopped/emulator.tsv"], capture_output=True, text=True, check=True).stdout
-    assert '{90, 1, "softmax", "f32", 2500, 4999, {true, 16}},' in read, read
-    (FOLDER / "wrong.tsv").write_text("device\tX\t90\t1\nsoftmax\tf32\t1\t2\theld\t3\n")
-    assert subprocess.run([*awk, FOLDER / "wrong.tsv"], capture_output=True, check=False).returncode == 1
+    assert '{90, 1, "softmax", "f32", 97, 2500, {true, 16}},' in read, read
+    assert len(session.logits_of("bf16", 1 << 27)) == 1 << 28  # in seconds: what tune takes for a row
+    for device, line in (("90", "softmax\tf32\t1\t2\theld\t3"), ("", "softmax\tf32\t1\t2\theld\t4"), ("90", "softmix\tf32\t1\t2\theld\t4"),
+                         ("90", "softmax\tf32\t3\t2\theld\t4")):
+        (FOLDER / "wrong.tsv").write_text(f"device\tX\t{device}\t1\n{line}\n")
+        assert subprocess.run([*awk, FOLDER / "wrong.tsv"], capture_output=True, check=False).returncode == 1, line
 
 
 try:

@@ -5,7 +5,7 @@ trust=$1/TRUST.md
 tests=$(cd "$(dirname "$0")/.." && pwd)
 defined=$(mktemp)
 trap 'rm -f "$defined"' EXIT
-grep -rhoE '^(TEST|TEST_F|TEST_P|RC_GTEST_PROP)\([A-Za-z0-9]+, *[A-Za-z0-9]+' --include='*.cpp' "$tests" |
+grep -rhoE '^(TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_PROP)\([A-Za-z0-9]+, *[A-Za-z0-9]+' --include='*.cpp' "$tests" |
   sed 's/^[A-Z_]*(//; s/, */./' | LC_ALL=C sort -u >"$defined"
 # Tests that are rows of a table: add_test names the suite, each row its test.
 find "$tests" -name '*_test.cpp' -exec awk '
