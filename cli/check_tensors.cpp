@@ -174,7 +174,7 @@ void require_flags(const CheckFlags& flags, Op op) {
                                                       {"theta", flags.theta.has_value()}};
   for (const auto& [name, is_set] : of_all_rows) {
     if (is_set && is_given(std::string("row-") + name)) {
-      throw InputError(usage, fmt::format("--{0}: need it or --row-{0}, which has one for each row, got both", name));
+      throw InputError(usage, fmt::format("--{0}: need either --{0} or --row-{0}, got both", name));
     }
   }
   require_parameter_flags(flags, op);
