@@ -158,7 +158,7 @@ void require_flags(const CheckFlags& flags, Op op) {
     throw InputError(usage, "--entropy: need --lse beside it, as the ABI's attention has them in this order");
   }
   if (flags.dropout_scale && !is_given("dropout")) {
-    throw InputError(usage, "--dropout-scale: need --dropout beside it, the mask of the kept weights");
+    throw InputError(usage, "--dropout-scale: need --dropout too, the mask of the kept weights");
   }
   if (is_attention_gradient(op) && is_given("out") != is_given("lse")) {
     throw InputError(usage, "check: need --out and --lse, what the forward pass returned, or neither, got one of them");

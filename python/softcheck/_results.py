@@ -154,7 +154,7 @@ def _attributes(op: Op, attributes: dict[str, Any], written: list[_dtypes.Tensor
             given[name] = number(name, value)
         elif name == "dropout_scale" and attributes["dropout_mask"] is None:
             if value != off:
-                raise UsageError(f"dropout_scale: need dropout_mask beside it, got {shown(value)} alone")
+                raise UsageError(f"dropout_scale: need dropout_mask too, got {shown(value)} and no mask")
         elif name not in TENSORS:
             given[name] = _CONVERTED[type(off)](name, value)
     return given or None

@@ -267,7 +267,7 @@ def test_a_dropout_at_hand():
     kept = random.random((1, 2, 3, 5)) < 0.5
     out = dropped(q, k, v, kept, 2.0)
     assert softcheck.assert_output("attention", (q, k, v), out, dropout_mask=kept, dropout_scale=2.0)
-    with pytest.raises(softcheck.UsageError, match="^dropout_scale: need dropout_mask beside it, got 2.0 alone$"):
+    with pytest.raises(softcheck.UsageError, match="^dropout_scale: need dropout_mask too, got 2.0 and no mask$"):
         softcheck.assert_output("attention", (q, k, v), out, dropout_scale=2.0)
     for wrong in ({}, {"dropout_mask": kept}, {"dropout_mask": ~kept, "dropout_scale": 2.0}):
         with pytest.raises(softcheck.Violation):

@@ -8,6 +8,7 @@
 
 #include "judge/ops/rows/judged_row.hpp"
 #include "judge/ops/rows/row_elements.hpp"
+#include "judge/ops/top_p_softmax/filters.hpp"
 #include "judge/ops/top_p_softmax/selected_items.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/formats/next_double.hpp"
