@@ -55,6 +55,7 @@ constexpr FileFlag file_flags[] = {
     {"--dropout", Role::dropout,
      "Attention: bytes or booleans, nonzero where a weight is kept, broadcast as NumPy does"},
     {"--targets", Role::targets, "soft_cross_entropy: a probability of each class (..., n)"},
+    {"--teacher", Role::teacher, "kl_divergence: the logits of the other distribution (..., n)"},
     {"--output", {}, "The results: of the logits' shape, a value a row (...) or (..., 1), or attention's"},
     {"--lse", Role::lse,
      "Attention's log-sum-exp of each query, of its gradient beside --out; merge_states: the parts' (parts, ...)"},
@@ -122,6 +123,7 @@ std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
           {"reduction", !flags.reduction.empty(), op->of_whole_calls},
           {"top-p", flags.top_p.has_value(), op->filters},
           {"min-p", flags.min_p.has_value(), op->filters},
+          {"reverse", flags.reverse, is_divergence(op)},
           {"window", !flags.window.empty(), scores},
           {"softcap", flags.softcap.has_value(), loss || scores},
           {"dropout-scale", flags.dropout_scale.has_value(), scores && !is_attention_gradient(op) && !op->sigmoid},
@@ -189,6 +191,7 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
   attributes.lse_base2 = flags.base_2;
   attributes.renormalize = flags.renormalize;
   attributes.mean = task.op->of_whole_calls && flags.reduction != "sum";
+  attributes.reverse = flags.reverse;
   attributes.softcap = flags.softcap.value_or(0);
   if (input_of(task, Role::dropout) != nullptr) attributes.dropout_scale = flags.dropout_scale.value_or(1);
   attributes.top_p = flags.top_p.value_or(0);

@@ -70,7 +70,7 @@ bool is_item(double value, std::size_t n) {
 }
 
 std::string_view to_string(Role role) {
-  static constexpr std::array<std::string_view, 22> names{"logits",
+  static constexpr std::array<std::string_view, 27> names{"logits",
                                                           "mask",
                                                           "q",
                                                           "k",
@@ -91,7 +91,12 @@ std::string_view to_string(Role role) {
                                                           "block_table",
                                                           "lengths",
                                                           "dropout",
-                                                          "targets"};
+                                                          "targets",
+                                                          "top_k",
+                                                          "top_p",
+                                                          "min_p",
+                                                          "temperature",
+                                                          "teacher"};
   return names.at(static_cast<std::size_t>(role));
 }
 

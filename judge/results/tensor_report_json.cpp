@@ -75,6 +75,7 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
     result["top_p"] = task.attributes.top_p;
     result["min_p"] = task.attributes.min_p;
   }
+  if (is_divergence(task.op)) result["reverse"] = task.attributes.reverse;
   if (is_loss(task.op)) {
     if (task.op->of_whole_calls) result["mean"] = task.attributes.mean;
     if (has_labels(task.op)) result["label_smoothing"] = task.attributes.label_smoothing;
