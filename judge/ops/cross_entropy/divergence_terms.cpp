@@ -100,6 +100,12 @@ DivergenceTerms::DivergenceTerms(const RowInputs& row)
   }
   value = terms.total();
   metric = sizes.total().value;
+  // A kernel may divide the logits by theta first.
+  if (row.theta != 1) {
+    for (const DistributionTerms* of : {&weighing_, &other_}) {
+      largest_ = std::fmax(largest_, upper(of->statistics.largest_magnitude));
+    }
+  }
   // A kernel may divide the sum by S last.
   largest_ = std::fmax(largest_, std::exp(upper(weighing_.statistics.log_sum)) * static_cast<double>(metric));
 }
