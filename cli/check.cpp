@@ -155,6 +155,7 @@ void add_check_verb(Verb app) {
                   typed("mean|sum"), checked([](const std::string& word) {
                     return word == "mean" || word == "sum" ? std::string() : "need mean or sum, got '" + word + "'";
                   }));
+  verb.add_flag("--reverse", asked.reverse, "kl_divergence: sum p ln(p / q), weighed by the logits' own distribution");
   verb.add_option("--ignore-index", asked.ignore_index, "Losses: rows of this label have loss and gradient 0 (-100)");
   verb.add_option("--top-k", asked.top_k,
                   "topk_softmax: items chosen of each row (as many as --ids has); top_p_softmax: kept at most (0: all)",

@@ -59,6 +59,7 @@ constexpr FileFlag file_flags[] = {
     {"--row-top-p", Role::top_p, "top_p_softmax: top_p of each row (...), of f32, or f64 for logits of f64"},
     {"--row-min-p", Role::min_p, "top_p_softmax: min_p of each row (...)"},
     {"--row-theta", Role::temperature, "top_p_softmax: the temperature of each row (...)"},
+    {"--teacher", Role::teacher, "kl_divergence: the logits of the other distribution (..., n)"},
     {"--output", {}, "The results: of the logits' shape, a value a row (...) or (..., 1), or attention's"},
     {"--lse", Role::lse,
      "Attention's log-sum-exp of each query, of its gradient beside --out; merge_states: the parts' (parts, ...)"},
@@ -126,6 +127,7 @@ std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
           {"reduction", !flags.reduction.empty(), op->of_whole_calls},
           {"top-p", flags.top_p.has_value(), op->filters},
           {"min-p", flags.min_p.has_value(), op->filters},
+          {"reverse", flags.reverse, is_divergence(op)},
           {"window", !flags.window.empty(), scores},
           {"softcap", flags.softcap.has_value(), loss || scores},
           {"dropout-scale", flags.dropout_scale.has_value(), scores && !is_attention_gradient(op) && !op->sigmoid},
@@ -202,6 +204,7 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
   attributes.lse_base2 = flags.base_2;
   attributes.renormalize = flags.renormalize;
   attributes.mean = task.op->of_whole_calls && flags.reduction != "sum";
+  attributes.reverse = flags.reverse;
   attributes.softcap = flags.softcap.value_or(0);
   if (input_of(task, Role::dropout) != nullptr) attributes.dropout_scale = flags.dropout_scale.value_or(1);
   attributes.top_p = flags.top_p.value_or(0);

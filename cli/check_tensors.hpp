@@ -25,6 +25,7 @@ struct CheckFlags {
   std::optional<std::int64_t> ignore_index, top_k;
   std::string window;     // "LEFT:RIGHT"
   std::string reduction;  // "mean" or "sum"
+  bool reverse = false;
   bool causal = false, top_left = false, renormalize = false, base_2 = false;
 };
 

@@ -10,7 +10,7 @@
 # share are left out: tests of their own judge them with few or small calls.
 BEGIN {
   own["logsumexp"] = own["entropy"] = "value"
-  own["cross_entropy"] = own["cross_entropy_mean"] = own["soft_cross_entropy"] = "loss"
+  own["cross_entropy"] = own["cross_entropy_mean"] = own["soft_cross_entropy"] = own["kl_divergence"] = "loss"
   own["attention"] = own["adaptive_attention"] = "output|lse|entropy"
   own["attention_backward"] = "dq|dk|dv"
   own["sigmoid_attention"] = "output"

@@ -146,6 +146,7 @@ Json attributes_json(Op op, const Attributes& attributes) {
       json["renormalize"] = attributes.renormalize;
     }
     if (op->of_whole_calls) json["mean"] = attributes.mean;
+    if (is_divergence(op)) json["reverse"] = attributes.reverse;
     return json;
   }
   Json json{{"window", Json::array({attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1})},

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_TEMPERATURE;
+constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_TEACHER;
 
 // Runs a function that reads tensors; its errors become MalformedError.
 template <class Function>
@@ -40,7 +40,8 @@ auto reading(Function function) {
 
 // Does the op have attributes, which are read from a call of version 2?
 bool has_attributes(Op op) {
-  return is_loss(op) || !op->elements.empty() || merges_states(op) || op->attributes || op->filters;
+  return is_loss(op) || is_divergence(op) || !op->elements.empty() || merges_states(op) || op->attributes ||
+         op->filters;
 }
 
 // Without a call of version 2 the attributes are off.
@@ -49,10 +50,11 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   if (!has_attributes(task.op) || second == nullptr) return;
   const softcheck_attributes* const given = second->attributes;
   if (given == nullptr) throw UsageError("attributes: need those of a call of version 2, got NULL");
-  // Callers built with an earlier header have no dropout_scale and no sigmoid_bias.
+  // Callers built with an earlier header have no dropout_scale, no sigmoid_bias and no reverse.
   constexpr std::size_t with_dropout = offsetof(softcheck_attributes, sigmoid_bias);
-  const std::size_t least =
-      task.op->sigmoid ? sizeof(softcheck_attributes) : offsetof(softcheck_attributes, dropout_scale);
+  const std::size_t least = is_divergence(task.op) ? sizeof(softcheck_attributes)
+                            : task.op->sigmoid     ? offsetof(softcheck_attributes, reverse)
+                                                   : offsetof(softcheck_attributes, dropout_scale);
   if (given->size < least) {
     throw UsageError("attributes: need size " + std::to_string(sizeof(softcheck_attributes)) + ", got " +
                      std::to_string(given->size));
@@ -75,6 +77,7 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   task.attributes.top_p = given->top_p;
   task.attributes.min_p = given->min_p;
   if (task.op->sigmoid) task.attributes.sigmoid_bias = given->sigmoid_bias;
+  if (is_divergence(task.op)) task.attributes.reverse = given->reverse != 0;
 }
 
 // Roles are read for sampling, for attention, whose scores may have more terms, and for its gradient. If

@@ -50,7 +50,8 @@ constexpr bool Domain::*plain_words[] = {
     &Domain::base_2,           &Domain::plain_weights, &Domain::renormalized,     &Domain::no_softcap,
     &Domain::no_class_weights, &Domain::no_top_p,      &Domain::no_min_p,         &Domain::mean_only,
     &Domain::sum_only,         &Domain::all_causal,    &Domain::equal_lengths,    &Domain::fewer_queries,
-    &Domain::equal_dims,       &Domain::zero_parts,    &Domain::all_see};
+    &Domain::equal_dims,       &Domain::zero_parts,    &Domain::all_see,          &Domain::forward_only,
+    &Domain::reverse_only};
 
 // Simplest first.
 Words all_words(const std::vector<CallTraits>& accepted) {
@@ -199,6 +200,8 @@ const std::vector<Feature>& features() {
       {"renormalize = 0", [](const CallTraits& c) { return !c.renormalize; }},
       {"mean = 1", [](const CallTraits& c) { return c.mean; }},
       {"mean = 0", [](const CallTraits& c) { return !c.mean; }},
+      {"reverse = 1", [](const CallTraits& c) { return c.reverse; }},
+      {"reverse = 0", [](const CallTraits& c) { return !c.reverse; }},
       {"top_p", [](const CallTraits& c) { return c.top_p != 0; }},
       {"min_p", [](const CallTraits& c) { return c.min_p != 0; }},
       {"windows", [](const CallTraits& c) { return c.window; }},

@@ -70,7 +70,7 @@ bool is_item(double value, std::size_t n) {
 }
 
 std::string_view to_string(Role role) {
-  static constexpr std::array<std::string_view, 26> names{"logits",
+  static constexpr std::array<std::string_view, 27> names{"logits",
                                                           "mask",
                                                           "q",
                                                           "k",
@@ -95,7 +95,8 @@ std::string_view to_string(Role role) {
                                                           "top_k",
                                                           "top_p",
                                                           "min_p",
-                                                          "temperature"};
+                                                          "temperature",
+                                                          "teacher"};
   return names.at(static_cast<std::size_t>(role));
 }
 

@@ -31,6 +31,8 @@ class AttentionOp;
   OP(cross_entropy_mean_backward) \
   OP(soft_cross_entropy)          \
   OP(soft_cross_entropy_backward) \
+  OP(kl_divergence)               \
+  OP(kl_divergence_backward)      \
   OP(merge_states)                \
   OP(topk_softmax)                \
   OP(top_p_softmax)               \
@@ -69,6 +71,7 @@ enum class Role : std::uint32_t {
   top_p = SOFTCHECK_ROLE_TOP_P,
   min_p = SOFTCHECK_ROLE_MIN_P,
   temperature = SOFTCHECK_ROLE_TEMPERATURE,
+  teacher = SOFTCHECK_ROLE_TEACHER,
 };
 
 /// How many values an input or output has.
@@ -111,7 +114,8 @@ struct Attributes {
   // Top-k.
   std::int32_t k = 0;  // items chosen per row, at most n
   bool renormalize = false;
-  bool mean = false;  // of a loss over whole calls: divide the sum
+  bool mean = false;     // of a loss over whole calls: divide the sum
+  bool reverse = false;  // of a divergence: the logits' distribution weighs the terms
   // Sampling: in (0, 1].
   double top_p = 0, min_p = 0;
 };

@@ -174,6 +174,7 @@ void require_attributes(const TensorTask& task) {
   within("mean", op->of_whole_calls, a.mean ? 1 : 0, true, "");
   const bool weighted_z = op->of_whole_calls && input_of(task, Role::class_weights) != nullptr && a.z_loss != 0;
   if (weighted_z) refuse_parameter("z_loss", "0 beside class_weights, whose mean no two libraries agree on", a.z_loss);
+  within("reverse", is_divergence(op), a.reverse ? 1 : 0, true, "");
   within("lse_base2", merges_states(op), a.lse_base2 ? 1 : 0, true, "");
   within("renormalize", chooses || op->filters, a.renormalize ? 1 : 0, true, "");
   const GivenTensor* const row = chooses ? input_of(task, op->inputs[0].role) : nullptr;

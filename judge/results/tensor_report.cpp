@@ -150,6 +150,7 @@ std::string parameters_text(const TensorTask& task) {
   if (a.min_p != 0) text += fmt::format(", min_p {}", a.min_p);
   if (a.k != 0) text += fmt::format(", k {}{}", a.k, a.renormalize ? ", renormalized" : "");
   if (merges_states(task.op)) text += a.lse_base2 ? ", base 2" : ", base e";
+  if (a.reverse) text += ", reverse";
   if (!is_loss(task.op)) return text;
   if (task.op->of_whole_calls) text += a.mean ? ", mean" : ", sum";
   if (a.label_smoothing != 0) text += fmt::format(", label_smoothing {}", a.label_smoothing);

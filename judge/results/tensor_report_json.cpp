@@ -77,6 +77,7 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
     result["k"] = task.attributes.k;
     result["renormalize"] = task.attributes.renormalize;
   }
+  if (is_divergence(task.op)) result["reverse"] = task.attributes.reverse;
   if (is_loss(task.op)) {
     if (task.op->of_whole_calls) result["mean"] = task.attributes.mean;
     if (has_labels(task.op)) result["label_smoothing"] = task.attributes.label_smoothing;

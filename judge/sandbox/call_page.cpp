@@ -103,6 +103,7 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     content.attributes.lse_base2 = request.attributes.lse_base2 ? 1 : 0;
     content.attributes.mean = request.attributes.mean ? 1 : 0;
     content.attributes.k = request.attributes.k;
+    content.attributes.reverse = request.attributes.reverse ? 1 : 0;
     content.attributes.renormalize = request.attributes.renormalize ? 1 : 0;
     content.attributes.top_p = request.attributes.top_p;
     content.attributes.min_p = request.attributes.min_p;

@@ -31,7 +31,7 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
     rows.auxiliaries = most_auxiliary & ~subject.op.rows().closed_auxiliaries(subject.domain);
     rows.auxiliaries_set = subject.op.rows().set_auxiliaries(subject.domain);
     // Bits select these attributes. A generator's call has no attributes yet, so these words would exclude all of them.
-    rows.domain.base_2 = rows.domain.renormalized = rows.domain.mean_only = false;
+    rows.domain.base_2 = rows.domain.renormalized = rows.domain.mean_only = rows.domain.reverse_only = false;
   }
   rows.masks = subject.op->takes_infinities;
   if (!subject.op->takes_mask) rows.domain.no_mask = true;

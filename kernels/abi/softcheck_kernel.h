@@ -33,6 +33,12 @@
  *                                                      Of no classes the loss is 0
  *   soft_cross_entropy_backward  logits, targets,        dx (rows, V): upstream ((sum q + 2 z L) softmax(x) - q), times
  *                      upstream (rows)                   the slope of a softcap as above
+ *   kl_divergence      logits x, teacher t, both         (rows): sum q (ln q - ln p) with p = softmax(x / theta) and q
+ *                      (rows, V)                         = softmax(t / theta); if reverse is 1, sum p (ln p - ln q).
+ *                                                        Items of coefficient 0 (logit -inf) add 0; where the other
+ *                                                        coefficient alone is 0, the row is +inf. Of no classes it is 0
+ *   kl_divergence_backward  logits, teacher, upstream    dx (rows, V): upstream (p - q) / theta; if reverse is 1,
+ *                      (rows)                            upstream p (ln p - ln q - row's value) / theta. No row is +inf
  *   cross_entropy_mean logits, labels                    (1): the sum of cross_entropy's losses over the rows whose
  *                      [, class_weights (V)]             label is not ignore_index; if mean is 1, divided by the number
  *                                                        of these rows, or with class weights by the sum of w_y over
@@ -221,7 +227,9 @@ enum softcheck_op {
   SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD = 19,
   SOFTCHECK_OP_SIGMOID_ATTENTION = 20,
   SOFTCHECK_OP_SOFT_CROSS_ENTROPY = 21,
-  SOFTCHECK_OP_SOFT_CROSS_ENTROPY_BACKWARD = 22
+  SOFTCHECK_OP_SOFT_CROSS_ENTROPY_BACKWARD = 22,
+  SOFTCHECK_OP_KL_DIVERGENCE = 23,
+  SOFTCHECK_OP_KL_DIVERGENCE_BACKWARD = 24
 };
 
 /* softcheck_call_2.input_roles: the role of each input. */
@@ -251,12 +259,13 @@ enum softcheck_role {
   SOFTCHECK_ROLE_K = 22,           /* top_p_softmax: numbers of each row, as the attributes */
   SOFTCHECK_ROLE_TOP_P = 23,
   SOFTCHECK_ROLE_MIN_P = 24,
-  SOFTCHECK_ROLE_TEMPERATURE = 25
+  SOFTCHECK_ROLE_TEMPERATURE = 25,
+  SOFTCHECK_ROLE_TEACHER = 26 /* kl_divergence: the logits of the other distribution */
 };
 
 /* The parameters of ops; zero means off. The judge sets the windows, softcap, causal_top_left, page_size,
  * label_smoothing, z_loss, ignore_index, lse_base2, mean, k, renormalize, top_p, min_p, interleaved_heads,
- * dropout_scale and sigmoid_bias; the others are reserved. */
+ * dropout_scale, sigmoid_bias and reverse; the others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append members */
   int32_t reserved;
@@ -277,6 +286,8 @@ typedef struct softcheck_attributes {
   int64_t page_size;         /* attention: slots of a page, if SOFTCHECK_ROLE_BLOCK_TABLE is an input; else 0 */
   double dropout_scale;      /* attention: the factor of kept weights, if SOFTCHECK_ROLE_DROPOUT is an input; else 0 */
   double sigmoid_bias;       /* sigmoid_attention: added to all scores */
+  int32_t reverse;           /* kl_divergence: the logits' distribution weighs the terms, not the teacher's */
+  int32_t reserved_2;
 } softcheck_attributes;
 
 /* For every DLTensor: shape is never NULL if ndim > 0. strides count elements, are positive, and may have any values

@@ -70,6 +70,8 @@ class Attributes(ctypes.Structure):
         ("page_size", ctypes.c_int64),
         ("dropout_scale", ctypes.c_double),
         ("sigmoid_bias", ctypes.c_double),
+        ("reverse", ctypes.c_int32),
+        ("reserved_2", ctypes.c_int32),
     ]
 
 
@@ -112,7 +114,7 @@ def attributes_of(call: Call) -> dict[str, Any]:
     attributes = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.attributes.contents
     numbers = ("label_smoothing", "z_loss", "ignore_index", "softcap", "k", "top_p", "min_p", "sigmoid_bias")
     found = {name: getattr(attributes, name) for name in numbers}
-    found |= {name: bool(getattr(attributes, name)) for name in ("causal_top_left", "lse_base2", "renormalize")}
+    found |= {name: bool(getattr(attributes, name)) for name in ("causal_top_left", "lse_base2", "renormalize", "reverse")}
     found["dropout_scale"] = attributes.dropout_scale or 1.0
     found["window"] = (attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1)
     found["reduction"] = "mean" if attributes.mean else "sum"

@@ -73,7 +73,7 @@ def _call_once(adapter: Adapter, dtype: str) -> None:
     if op.is_loss:
         inputs[1] = (np.zeros(4, np.int64), "i64")
         inputs[2:] = [(np.ones(1 if op.of_calls else 4, kind), dtype) for _ in inputs[2:]]
-    if "targets" in op.inputs:
+    if {"targets", "teacher"} & set(op.inputs):
         inputs[2:] = [(np.ones(4, kind), dtype) for _ in inputs[2:]]
     if op.of_calls and op.row_values:
         results = [zeros(1)]
@@ -300,6 +300,7 @@ def check(
                                 gradient, each (rows, n)
     cross_entropy               logits (rows, V), labels (rows) of int32 or int64; its gradient: also upstream (rows)
     soft_cross_entropy          logits, targets, both (rows, V); its gradient: also upstream (rows)
+    kl_divergence               logits, teacher (its logits), both (rows, V); its gradient: also upstream (rows)
     merge_states                out (parts, rows, dim), lse (parts, rows); returns out (rows, dim), lse (rows)
     topk_softmax                logits (rows, n); returns weights (rows, k), float32 (float64 for float64 logits), and
                                 ids (rows, k), int32 or int64
@@ -324,6 +325,8 @@ def check(
                                 theta, and calls then have no softcap
     cross_entropy_mean(_backward)  reduction ("mean" or "sum"; for a function that does not take it "mean", unless the
                                 domain says reduction=sum)
+    kl_divergence               reverse (False for a function that does not take it, unless the domain says kl=reverse);
+                                theta: both distributions are of logits / theta
     merge_states                lse_base2 (False for a function that does not take it, unless the domain says base=2)
     topk_softmax                k (for a function that does not take it the domain's, k=2), renormalize (False, unless
                                 the domain says renormalize=1)

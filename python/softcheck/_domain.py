@@ -70,6 +70,9 @@ def domain_of(adapter: Adapter, domain: str | None, strides: bool, empty_rows: b
     if op.of_calls and "reduction" not in takes:
         adapter.own["reduction"] = "sum" if "reduction=sum" in given else "mean"
         implied.append(f"reduction={adapter.own['reduction']}")
+    if "reverse" in op.attributes and "reverse" not in takes:
+        adapter.own["reverse"] = "kl=reverse" in given
+        implied += [] if adapter.own["reverse"] else ["kl=forward"]
     if op.merges and "lse_base2" not in takes:
         adapter.own["lse_base2"] = "base=2" in given
         if not adapter.own["lse_base2"]:

@@ -86,6 +86,8 @@ class Op:
             found |= {"label_smoothing": 0.0, "z_loss": 0.0, "softcap": 0.0, "ignore_index": -100, "class_weights": None}
         if "targets" in self.inputs:
             found |= {"z_loss": 0.0, "softcap": 0.0}
+        if "teacher" in self.inputs:
+            found |= {"reverse": False}
         if self.of_calls:
             found |= {"reduction": "mean"}
         if self.merges:

@@ -36,6 +36,7 @@ class Attributes(TypedDict, total=False):
     class_weights: Any
     ignore_index: int
     reduction: Reduction
+    reverse: bool
     lse_base2: bool
     k: Any
     renormalize: bool
@@ -255,12 +256,12 @@ def assert_output(
 
     reduction  of cross_entropy_mean and its gradient: "mean" or "sum" over the rows that are not ignored
 
-    Losses also take label_smoothing, z_loss and ignore_index; merges lse_base2; top-k renormalize; top_p_softmax top_p,
-    min_p and k (0: off), renormalize (top_p is a share of the k largest); each of them and theta may be an array (...)
-    of a number for each row. attention and attention_backward take window (left, right; -1 is all), sinks (heads),
-    alibi_slopes (heads), bias and causal_top_left; sigmoid_attention also sigmoid_bias, by default -ln of the number of
-    keys; attention_backward also lse_gradient (like lse), and attention dropout_mask (batch, heads, queries, keys;
-    True = kept) with dropout_scale, the factor of kept weights.
+    Losses also take label_smoothing, z_loss and ignore_index; kl_divergence reverse; merges lse_base2; top-k
+    renormalize; top_p_softmax top_p, min_p and k (0: off), renormalize (top_p is a share of the k largest); each of
+    them and theta may be an array (...) of a number for each row. attention and attention_backward take window (left,
+    right; -1 is all), sinks (heads), alibi_slopes (heads), bias and causal_top_left; sigmoid_attention also
+    sigmoid_bias, by default -ln of the number of keys; attention_backward also lse_gradient (like lse), and attention
+    dropout_mask (batch, heads, queries, keys; True = kept) with dropout_scale, the factor of kept weights.
     With out and lse, attention_backward is judged as a function that read them, whatever errors they have. Without
     them it is judged as a function whose forward pass keeps the same contract.
 

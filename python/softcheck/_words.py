@@ -18,6 +18,8 @@ OpName = Literal[
     "cross_entropy_mean_backward",
     "soft_cross_entropy",
     "soft_cross_entropy_backward",
+    "kl_divergence",
+    "kl_divergence_backward",
     "merge_states",
     "topk_softmax",
     "top_p_softmax",

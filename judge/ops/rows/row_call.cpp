@@ -158,6 +158,10 @@ void add_other_inputs(const RowMatrixCase& matrix, Op op, numerics::Format forma
   }
 }
 
+bool has_role(Op op, Role role) {
+  return std::ranges::any_of(op->inputs, [role](const OpInput& input) { return input.role == role; });
+}
+
 }  // namespace
 
 std::size_t special_input(const RowMatrixCase& matrix, Op op, std::size_t row) {
@@ -299,14 +303,9 @@ std::optional<std::size_t> out_gradient_of(Op op) {
   return static_cast<std::size_t>(found - op->inputs.begin());
 }
 
-bool has_labels(Op op) {
-  return std::ranges::any_of(op->inputs, [](const OpInput& input) { return input.role == Role::labels; });
-}
-
-bool is_loss(Op op) {
-  return has_labels(op) ||
-         std::ranges::any_of(op->inputs, [](const OpInput& input) { return input.role == Role::targets; });
-}
+bool has_labels(Op op) { return has_role(op, Role::labels); }
+bool is_loss(Op op) { return has_labels(op) || has_role(op, Role::targets); }
+bool is_divergence(Op op) { return has_role(op, Role::teacher); }
 
 CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   CallTraits traits = traits_of(matrix);
@@ -314,6 +313,7 @@ CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   traits.lse_base2 = attributes.lse_base2;
   traits.renormalize = attributes.renormalize;
   traits.mean = attributes.mean;
+  traits.reverse = attributes.reverse;
   traits.top_p = attributes.top_p;
   traits.min_p = attributes.min_p;
   if (attributes.k != 0 && !op->filters) traits.lengths["k"] = static_cast<std::uint64_t>(attributes.k);

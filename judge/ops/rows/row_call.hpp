@@ -64,6 +64,8 @@ std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, n
 bool has_labels(Op op);
 /// Is it a loss of labels or targets, or its gradient?
 bool is_loss(Op op);
+/// Is it a divergence from a teacher's logits, or its gradient?
+bool is_divergence(Op op);
 
 /// The index of the input that is the upstream gradient per item; nothing if there is none.
 std::optional<std::size_t> out_gradient_of(Op op);

@@ -26,6 +26,7 @@ std::string attributes_text(const RowMatrixCase& matrix, Op op) {
   if (attributes.top_p != 0) text += ", top_p " + numerics::hex_float(attributes.top_p);
   if (attributes.min_p != 0) text += ", min_p " + numerics::hex_float(attributes.min_p);
   if (op->of_whole_calls) text += attributes.mean ? ", mean" : ", sum";
+  if (attributes.reverse) text += ", reverse";
   if (!is_loss(op)) return text;
   if (attributes.label_smoothing != 0) text += ", label_smoothing " + numerics::hex_float(attributes.label_smoothing);
   if (attributes.z_loss != 0) text += ", z_loss " + numerics::hex_float(attributes.z_loss);

@@ -186,6 +186,7 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *   losses                 logits (..., n), labels (...)[, upstream (...)][, class_weights (n)]; out (...), for a
  *                          gradient (..., n). cross_entropy_mean has one loss, () or (1), and its gradient one
  *                          upstream. Their attribute mean is 1 for the mean and 0 for the sum
+ *   kl_divergence          logits, teacher (..., n)[, upstream (...)]; out (...), for its gradient (..., n)
  *   merge_states           out (parts, ..., dim), lse (parts, ...); out (..., dim), lse (...)
  *   topk_softmax           logits (..., n); weights (..., k), ids (..., k) of int32 or int64
  *   attention              q (..., queries, dim), k (..., keys, dim), v (..., keys, value dim)[, mask (..., queries,
@@ -212,7 +213,7 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *
  * Tensors are on the CPU and may have any strides, including 0 and negative ones. A mask is uint8 or bool and is
  * broadcast. Labels are int32 or int64. Class weights have the logits' dtype, or float64 for float64 logits, else
- * float32. For losses, merge_states, topk_softmax, top_p_softmax, attention and attention_backward, a call whose
+ * float32. For losses, kl_divergence, merge_states, topk_softmax, top_p_softmax, attention and attention_backward, a call whose
  * abi_version is 2 is a softcheck_call_2, and the function reads the op's attributes from it (softcheck_kernel.h).
  * Without version 2 they are off, and ignore_index is -100. topk_softmax needs k. For other ops the function does not
  * read abi_version.

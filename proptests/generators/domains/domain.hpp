@@ -82,7 +82,8 @@ struct CallTraits {
   std::int64_t ignore_index = usual_ignore_index;
   bool lse_base2 = false;
   bool renormalize = false;
-  bool mean = false;  // for a loss over whole calls: the sum is divided
+  bool mean = false;     // for a loss over whole calls: the sum is divided
+  bool reverse = false;  // of a divergence
   double top_p = 0, min_p = 0;
   // Attention's attributes (softcap is also a loss's): are they on?
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false, dropout = false;
@@ -132,6 +133,8 @@ struct Domain {
   bool renormalized = false;   // renormalize = 1
   bool mean_only = false;      // mean = 1
   bool sum_only = false;       // mean = 0
+  bool forward_only = false;   // reverse = 0
+  bool reverse_only = false;   // reverse = 1
   bool no_top_p = false;       // top_p = 0
   bool no_min_p = false;       // min_p = 0
   // Attention: attributes beyond version 1 of the ABI that calls may have; without their words no call has them.

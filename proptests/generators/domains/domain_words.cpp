@@ -149,6 +149,12 @@ constexpr DomainRow rows_in_order[]{
     flag<&Domain::sum_only>(
         "reduction=sum", Calls::rows, "losses of whole calls: the sum",
         [](const CallTraits& call) { return !call.mean; }, &Domain::mean_only),
+    flag<&Domain::forward_only>(
+        "kl=forward", Calls::rows, "divergences: reverse = 0, the teacher weighs the terms",
+        [](const CallTraits& call) { return !call.reverse; }, &Domain::reverse_only),
+    flag<&Domain::reverse_only>(
+        "kl=reverse", Calls::rows, "divergences: reverse = 1, the logits weigh the terms",
+        [](const CallTraits& call) { return call.reverse; }, &Domain::forward_only),
     flag<&Domain::no_top_p>("top_p=0", Calls::rows, "sampling: top_p is off",
                             [](const CallTraits& call) { return call.top_p == 0; }),
     flag<&Domain::no_min_p>("min_p=0", Calls::rows, "sampling: min_p is off",

@@ -164,7 +164,8 @@ TEST(AbiLayout, VersionTwoBeginsWithVersionOne) {
   EXPECT_EQ(offsetof(softcheck_attributes, window_left_plus_1), 8u);
   EXPECT_EQ(offsetof(softcheck_attributes, ignore_index), 88u);
   EXPECT_EQ(offsetof(softcheck_attributes, sigmoid_bias), 112u);
-  EXPECT_EQ(sizeof(softcheck_attributes), 120u);
+  EXPECT_EQ(offsetof(softcheck_attributes, reverse), 120u);
+  EXPECT_EQ(sizeof(softcheck_attributes), 128u);
 }
 
 // What a kernel that knows version 1 alone does with another: it reads no further.

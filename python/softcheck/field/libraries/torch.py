@@ -185,6 +185,19 @@ def soft_cross_entropy_backward(logits, targets, upstream):
         return torch.autograd.grad(soft_cross_entropy(leaf, targets), leaf, upstream)[0]
 
 
+def kl_divergence(logits, teacher, reverse):
+    """The direction as distillation has it: of the log-probabilities of the weighing distribution from the other's."""
+    weighing, other = (logits, teacher) if reverse else (teacher, logits)
+    weighing, other = torch.log_softmax(weighing, -1), torch.log_softmax(other, -1)
+    return torch.nn.functional.kl_div(other, weighing, reduction="none", log_target=True).sum(-1)
+
+
+def kl_divergence_backward(logits, teacher, upstream, reverse):
+    with torch.enable_grad():
+        leaf = logits.detach().requires_grad_()
+        return torch.autograd.grad(kl_divergence(leaf, teacher, reverse), leaf, upstream)[0]
+
+
 def topk_of_softmax(logits, k, renormalize):
     """The router of Mixtral and of most later models."""
     weights, ids = torch.topk(torch.softmax(logits, -1, dtype=None if logits.dtype == torch.float64 else torch.float32), k, -1)
@@ -241,7 +254,8 @@ def _attention_gradients():
 def gradients_and_losses():
     rows = dict(arrays="torch")
     loss = dict(arrays="torch", arguments={"domain": "n>=1"})
-    docs = DOCS + "generated/torch.nn.functional.cross_entropy.html"
+    kl = dict(arrays="torch", arguments={"domain": "n>=1 finite"})
+    docs, kl_docs = (DOCS + f"generated/torch.nn.functional.{name}.html" for name in ("cross_entropy", "kl_div"))
     return [
         *kernels_of("softmax(dim=-1), gradient", "softmax_backward", softmax_backward, DOCS + "generated/torch.softmax.html", **rows),
         *kernels_of("softmax(dim=0), gradient", "softmax_backward", softmax_backward_along_columns, DOCS + "generated/torch.softmax.html", **rows),
@@ -251,6 +265,8 @@ def gradients_and_losses():
         *kernels_of("cross_entropy, gradient", "cross_entropy_backward", cross_entropy_backward, docs, **loss),
         *kernels_of("cross_entropy of probabilities", "soft_cross_entropy", soft_cross_entropy, docs, **loss),
         *kernels_of("cross_entropy of probabilities, gradient", "soft_cross_entropy_backward", soft_cross_entropy_backward, docs, **loss),
+        *kernels_of("kl_div(log_target=True) of log_softmax", "kl_divergence", kl_divergence, kl_docs, ["float64", "float32"], **kl),
+        *kernels_of("kl_div(log_target=True), gradient", "kl_divergence_backward", kl_divergence_backward, kl_docs, ["float64", "float32"], **kl),
         *kernels_of("topk(softmax)", "topk_softmax", topk_of_softmax, DOCS + "generated/torch.topk.html", arrays="torch", notes="of the softmax in float32 at least, as Mixtral's router has it"),
         *kernels_of("ring attention's merger", "merge_states", merge_states, DOCS + "distributed.tensor.html", arrays="torch", notes="_SDPAMerger of torch.distributed.tensor.experimental; the outputs of empty parts are 0", arguments={"domain": "n>=2 rows>=1"}),
     ]

@@ -1,0 +1,151 @@
+#include "judge/ops/cross_entropy/divergence_terms.hpp"
+
+#include <algorithm>
+
+#include "numerics/enclosures/coarse.hpp"
+#include "numerics/formats/next_double.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+namespace {
+
+UpperBound rounded_up(long double value) { return coarse(UpperBound(next_above(static_cast<double>(value)))); }
+
+// Neumaier's sum in long double, with an error of two roundings of its terms' magnitudes.
+class SignedSum {
+ public:
+  void add(const Quick& term, std::size_t count) {
+    const auto times = static_cast<long double>(count);
+    const long double value = term.value * times, next = sum_ + value;
+    rest_ += std::fabs(sum_) >= std::fabs(value) ? (sum_ - next) + value : (value - next) + sum_;
+    sum_ = next;
+    error_ += times * term.error + 4 * two_roundings * std::fabs(value);
+  }
+  Quick total() const { return {sum_ + rest_, error_ * (1 + 0x1p-30L)}; }
+
+ private:
+  long double sum_ = 0, rest_ = 0, error_ = 0;
+};
+
+}  // namespace
+
+UpperBound at_most(const Quick& quick) { return rounded_up((std::fabs(quick.value) + quick.error) * (1 + 0x1p-50L)); }
+
+Quick product(const Quick& a, const Quick& b) {
+  const long double error = std::fabs(a.value) * b.error + a.error * (std::fabs(b.value) + b.error);
+  return {a.value * b.value, error + two_roundings * std::fabs(a.value * b.value)};
+}
+
+Quick sum(const Quick& a, const Quick& b) {
+  return {a.value + b.value, a.error + b.error + two_roundings * std::fabs(a.value + b.value)};
+}
+
+DistributionTerms::DistributionTerms(const RowInputs& row, std::span<const double> logits) : theta_(row.theta) {
+  RowCascade cascade(logits, row.theta);
+  statistics = statistics_of(cascade.statistics(), row.contract, logits, row.theta);
+  maximum_ = cascade.statistics().maximum;
+  const PrecisionScope precision(113);
+  log_sum_ = quick_of(log1p(sum_minus_one(cascade, sums_for(row.contract.output))));
+}
+
+Quick DistributionTerms::negative_log(double x) const {
+  const long double value = deviation(x) + log_sum_.value;
+  return {value, 2 * two_roundings * value + log_sum_.error};
+}
+
+// expl has at most 2 ulps (the GNU C library's manual, x86-64).
+Quick DistributionTerms::coefficient(double x) const {
+  if (x == -infinity) return {0, 0};
+  const Quick log = negative_log(x);
+  const long double value = std::exp(-log.value);
+  return {value, value * (2 * log.error + 2 * two_roundings) + 0x1p-1070L};
+}
+
+DivergenceTerms::Kind DivergenceTerms::kind_of(const RowInputs& row) {
+  const std::span<const double> teacher = row.auxiliary[0];
+  const auto hidden = [](std::span<const double> of) {
+    return std::ranges::all_of(of, [](double x) { return x == -infinity; });
+  };
+  if (hidden(row.logits) || hidden(teacher)) return Kind::unknown;
+  const bool reverse = row.attributes.reverse;
+  const std::span<const double> w = reverse ? row.logits : teacher, v = reverse ? teacher : row.logits;
+  double largest = -infinity;
+  for (std::size_t j = 0; j < w.size(); ++j) {
+    if (v[j] == -infinity) largest = std::fmax(largest, w[j]);
+  }
+  if (largest == -infinity) return Kind::finite;
+  const long double least = 4 * properties(row.contract.accumulator).smallest_normal;
+  return DistributionTerms(row, w).coefficient(largest).value >= least ? Kind::infinite : Kind::unknown;
+}
+
+DivergenceTerms::DivergenceTerms(const RowInputs& row)
+    : row_(row),
+      reverse_(row.attributes.reverse),
+      logits_(reverse_ ? row.logits : std::span<const double>(row.auxiliary[0])),
+      others_(reverse_ ? std::span<const double>(row.auxiliary[0]) : row.logits),
+      weighing_(row, logits_),
+      other_(row, others_) {
+  for (std::size_t j = 0; j < logits_.size(); ++j) {
+    if (logits_[j] != -infinity) ++times_[{logits_[j], others_[j]}];
+  }
+  SignedSum terms, sizes;
+  for (const auto& [logits, times] : times_) {
+    const Pair pair{logits.first, logits.second};
+    const Quick all = sum(weighing_.negative_log(pair.w), other_.negative_log(pair.v));
+    terms.add(product(weight(pair), ratio(pair)), times);
+    sizes.add(product(weight(pair), all), times);
+    largest_ = std::fmax(largest_, static_cast<double>(all.value));
+  }
+  value = terms.total();
+  metric = sizes.total().value;
+  // A kernel may divide the logits by theta first.
+  if (row.theta != 1) {
+    for (const DistributionTerms* of : {&weighing_, &other_}) {
+      largest_ = std::fmax(largest_, upper(of->statistics.largest_magnitude));
+    }
+  }
+  // A kernel may divide the sum by S last.
+  largest_ = std::fmax(largest_, std::exp(upper(weighing_.statistics.log_sum)) * static_cast<double>(metric));
+}
+
+Quick DivergenceTerms::ratio(const Pair& pair) const {
+  const Quick w = weighing_.negative_log(pair.w);
+  return sum(other_.negative_log(pair.v), {-w.value, w.error});
+}
+
+DivergenceItem<UpperBound> DivergenceTerms::item(const Pair& pair) const {
+  DivergenceItem<UpperBound> item;
+  item.coefficient = at_most(weight(pair));
+  item.deviation = rounded_up(weighing_.deviation(pair.w) * (1 + 0x1p-50L));
+  item.other_coefficient = at_most(other(pair));
+  item.other_deviation = rounded_up(other_.deviation(pair.v) * (1 + 0x1p-50L));
+  if (pair.w != -infinity && pair.v != -infinity) item.ratio = at_most(ratio(pair));
+  return item;
+}
+
+DivergenceThreshold<UpperBound> DivergenceTerms::threshold(Grants grants) const {
+  DivergenceThreshold<UpperBound> threshold(row_.contract, weighing_.statistics, other_.statistics, grants);
+  for (const auto& [logits, times] : times_) {
+    threshold.add(item({logits.first, logits.second}), static_cast<double>(times));
+  }
+  return threshold;
+}
+
+double DivergenceTerms::resolution() const {
+  const double unit = properties(row_.contract.accumulator).unit_roundoff;
+  double most = 0;
+  for (const Statistics* of : {&weighing_.statistics, &other_.statistics}) {
+    most += resolution_of_logarithms(row_.contract, *of);
+    if (cancels()) most += unit * upper(of->largest_magnitude + of->logsumexp_magnitude);
+  }
+  return most;
+}
+
+bool DivergenceTerms::resolved() const {
+  return is_resolved(row_.contract, weighing_.statistics, cancels()) &&
+         is_resolved(row_.contract, other_.statistics, cancels());
+}
+
+}  // namespace softcheck::proptests
