@@ -65,6 +65,11 @@ for package in doxygen python3-venv; do wants $package || fail "./run pages does
 for package in g++ cmake coq; do
   if wants $package; then fail "./run pages installs $package"; fi
 done
+for words in '0 command OFF' '0 command all ON' '4 wheel OFF' '0 configure ON'; do
+  # shellcheck disable=SC2086 # words
+  called ${words% *}
+  grep -q "^cmake --preset release .*-DSOFTCHECK_EXPERIMENTS=${words##* }" "$work/calls" || fail "./run ${words% *} configures other experiments"
+done
 called 0 install prefix
 if wants python3-venv; then fail "./run install installs python3-venv"; fi
 grep -q '^cmake --preset release .*-DSOFTCHECK_BUILD_TESTS=OFF' "$work/calls" || fail "./run install configures tests"
@@ -84,4 +89,14 @@ done <"$work/calls"
 # Language models are no part of verify's build.
 language() { ninja -C "$build" -t inputs "$1" | grep -q 'libsoftcheck_language\.a$'; }
 language softcheck || fail "the command is built without the language models"
-if language softcheck_verify; then fail "./run verify builds the language models"; fi
+for target in softcheck_verify softcheck_alone; do
+  if language $target; then fail "$target is built with the language models"; fi
+done
+# What ./run command leaves out says how to get it, with arguments and without.
+for words in run campaign report 'run table-1 --sets 3' 'campaign merge' 'run --nonsense'; do
+  status=0
+  # shellcheck disable=SC2086 # words
+  "$build/softcheck_alone" $words >"$work/said" 2>&1 || status=$?
+  [ "$status $(cat "$work/said")" = "4 softcheck: ${words%% *}: not in this build; in a clone, ./run command all builds it" ] || fail "softcheck_alone $words: exit $status"
+done
+"$build/softcheck_alone" kernel --help | grep -q 'LIB:SYMBOL' || fail "softcheck_alone judges no kernel"
