@@ -5,7 +5,7 @@ set -eu
 if ./run no-such-verb >/dev/null 2>&1; then echo "an unknown verb was accepted"; exit 1; else test $? = 2; fi
 grep -q '^./run test$' .ci/run
 grep -q '^./run test --slice ' .ci/run
-for called in $(sed -nE 's/^( *- run: )?\.\/run ([a-z0-9]+).*/\2/p' .ci/run .github/workflows/*.yml | sort -u); do
+for called in $(sed -nE 's/^( *- run: )?\.\/run ([a-z0-9]+).*/\2/p' .ci/run .ci/release .github/workflows/*.yml | sort -u); do
   grep -q "^  $called) " run || { echo "the workflow calls ./run $called, and there is no such verb"; exit 1; }
 done
 # A word that a verb does not take is an error that names both. Those of verify, bench and mutate go to a program.
@@ -78,6 +78,28 @@ targets=$(sed -n 's/^cmake --build --preset release --target //p' "$work/calls")
 called 0 configure
 wants libgtest-dev && grep -q '^cmake --preset release .*-DSOFTCHECK_BUILD_TESTS=ON' "$work/calls" || fail "./run configure leaves out the tests"
 called 2 install one two
+# The files of a release. A tag of another version, or one without notes, is refused before hours of building.
+mkdir -p "$work/release/.ci" "$work/release/build/wheels" "$work/release/build/packages"
+cp .ci/release "$work/release/.ci/"
+touch "$work/release/build/wheels/a.whl" "$work/release/build/packages/a.deb"
+echo 'project(softcheck VERSION 1.2.3 LANGUAGES C CXX' >"$work/release/CMakeLists.txt"
+printf '## 1.2.3\n\n- new\n\n## 1.2.2\n\n- old\n' >"$work/release/CHANGELOG.md"
+for name in bin/gh release/run; do program "../$name" "echo \"${name#*/} \$*\" >>\"$work/calls\"; case \$0 in *gh) cat >\"$work/said\" ;; esac"; done
+# released STATUS TAG: is this its exit code?
+released() {
+  : >"$work/calls"
+  status=0
+  PATH="$work/bin:$PATH" sh "$work/release/.ci/release" "$2" >"$work/said" 2>&1 || status=$?
+  [ $status = "$1" ] || fail "release $2: exit $status, need $1"
+}
+released 2 v1.2.4
+[ ! -s "$work/calls" ] || fail "builds a release of another version"
+released 0 v1.2.3
+[ "$(tr '\n' ',' <"$work/calls")" = 'run command all,run wheel,run wheel aarch64,run package,gh release create v1.2.3 --verify-tag --title softcheck 1.2.3 --notes-file - build/wheels/a.whl build/packages/a.deb,' ] ||
+  fail "a release is made of something else"
+grep -qx -e '- new' "$work/said" && ! grep -q old "$work/said" || fail "the notes are not those of the version"
+sed -i 's/^## 1.2.3/## Unreleased/' "$work/release/CHANGELOG.md"
+released 2 v1.2.3
 # These targets are all that is installed: commands of theirs name each archive and shared library.
 # shellcheck disable=SC2086 # a list of words
 ninja -C "$build" -t commands $targets >"$work/commands"
