@@ -37,6 +37,8 @@ inline const std::vector<Setting> settings{
     {Format::f16, Format::f16, "acc=f32 exp=2ulp sum=tree weights=f16 total=bf16 subnormal=kept entropy=paper"},
     {Format::bf16, Format::f16,
      "acc=f32 exp=1ulp sum=tree weights=f16 total=f16 subnormal=flushed theta=before entropy_from=coefficients"},
+    {Format::e4m3, Format::bf16, "acc=f32 exp=1ulp sum=sequential weights=e4m3:2^8 subnormal=flushed"},
+    {Format::f16, Format::f16, "acc=f32 exp=1ulp sum=blocks:4 weights=e5m2:2^15 subnormal=kept"},
 };
 
 /// Row statistics as no row would have them all: the bounds are formulas in each.
@@ -98,12 +100,12 @@ inline bool holds(Format outer, Format inner) {
 /// "Intermediate values": what storing in another format costs.
 struct Storage {
   Real lambda, lost;
-  Storage(const Contract& contract, std::optional<Format> format) {
+  Storage(const Contract& contract, std::optional<Format> format, int power = 0) {
     if (!format || holds(*format, contract.accumulator)) return;
     const FormatProperties& to = properties(*format);
     if (to.precision < properties(contract.accumulator).precision) lambda = lambda_of(Real(to.unit_roundoff));
-    const bool flushed = contract.subnormals == Subnormals::flushed;
-    lost = Real::power_of_two(flushed ? to.min_exponent : to.min_exponent - to.precision);
+    const bool flushed = contract.subnormals == Subnormals::flushed && to.storage_bits > 8;
+    lost = Real::power_of_two((flushed ? to.min_exponent : to.min_exponent - to.precision) - power);
   }
 };
 
