@@ -97,7 +97,6 @@ CORRECT(attention_correct_narrow_weights, attend) { attend_stored_weights(row, r
 // As FlashAttention-3 in 8 bits: weights times 2^8 are rounded to e4m3 before they multiply the values. So the largest
 // is 256; without the factor those below 2^-10 would be 0.
 // @judged attention e4m3 bf16 f32: plain entropy=exact weights=e4m3:2^8; pass
-// @judged attention e4m3: plain entropy=exact weights=e4m3; fail C11
 CORRECT(attention_correct_byte_weights, attend) {
   attend_stored_weights(row, [](float w) { return 0x1p-8F * rounded_to_byte(0, 0x1p8F * w); });
 }

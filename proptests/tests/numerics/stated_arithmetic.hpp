@@ -100,12 +100,20 @@ inline bool holds(Format outer, Format inner) {
 /// "Intermediate values": what storing in another format costs.
 struct Storage {
   Real lambda, lost;
-  Storage(const Contract& contract, std::optional<Format> format, int power = 0) {
+  Storage(const Contract& contract, std::optional<Format> format) {
     if (!format || holds(*format, contract.accumulator)) return;
     const FormatProperties& to = properties(*format);
     if (to.precision < properties(contract.accumulator).precision) lambda = lambda_of(Real(to.unit_roundoff));
-    const bool flushed = contract.subnormals == Subnormals::flushed && to.storage_bits > 8;
-    lost = Real::power_of_two((flushed ? to.min_exponent : to.min_exponent - to.precision) - power);
+    const bool flushed = contract.subnormals == Subnormals::flushed;
+    lost = Real::power_of_two(flushed ? to.min_exponent : to.min_exponent - to.precision);
+  }
+  /// Of `weights=`: 8 bits are never flushed, and those of e^x times 2^K lose 2^-K of what they would.
+  static Storage of_weights(const Contract& contract) {
+    Storage stored(contract, contract.weights);
+    if (!contract.weights || properties(*contract.weights).storage_bits > 8) return stored;
+    const FormatProperties& to = properties(*contract.weights);
+    stored.lost = Real::power_of_two(to.min_exponent - to.precision - contract.weights_power);
+    return stored;
   }
 };
 
