@@ -141,9 +141,10 @@ SOFTCHECK_API void softcheck_free(char* report);
  *   "ended_early"      why the report is partial: interrupted, or out of budget; "" if it is complete
  *   "attributes"       if the call has some: "label_smoothing", "z_loss", "softcap", "ignore_index"; if they are on,
  *                      "top_p" and "min_p"; for top-k "k" and "renormalize", for a router "sigmoid", "groups",
- *                      "groups_kept", "group_items" and "routed_scale"; for a mean of losses "mean"; for attention
- *                      "window", "softcap", "causal_top_left" and "interleaved_heads", with a dropout also
- *                      "dropout_scale", and for sigmoid attention "sigmoid_bias"
+ *                      "groups_kept", "group_items" and "routed_scale"; for a mean of losses "mean"; for
+ *                      kl_divergence "reverse"; for attention "window", "softcap", "causal_top_left" and
+ *                      "interleaved_heads", with a dropout also "dropout_scale", and for sigmoid attention
+ *                      "sigmoid_bias"
  *
  * At effort "exhaustive" also "statements":
  * [{"name", "rows", "judged", "verdict", "share", "share_at_most", "claim", "worst", "least_exponential",
@@ -214,10 +215,10 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *
  * Tensors are on the CPU and may have any strides, including 0 and negative ones. A mask is uint8 or bool and is
  * broadcast. Labels are int32 or int64. Class weights have the logits' dtype, or float64 for float64 logits, else
- * float32. For losses, kl_divergence, merge_states, topk_softmax, top_p_softmax, attention and attention_backward, a call whose
- * abi_version is 2 is a softcheck_call_2, and the function reads the op's attributes from it (softcheck_kernel.h).
- * Without version 2 they are off, and ignore_index is -100. topk_softmax needs k. For other ops the function does not
- * read abi_version.
+ * float32. For losses, kl_divergence, merge_states, topk_softmax, top_p_softmax, attention and attention_backward, a
+ * call whose abi_version is 2 is a softcheck_call_2, and the function reads the op's attributes from it
+ * (softcheck_kernel.h). Without version 2 they are off, and ignore_index is -100. topk_softmax needs k. For other ops
+ * the function does not read abi_version.
  *
  * The function reads these options: op, contract, exempt, worst, interrupted, progress and context. Adds "judged",
  * "failed", "seconds", "contract", "ended_early" as above, "worst": [{"index", "of", "claim", "item", "got",
