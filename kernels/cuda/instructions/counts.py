@@ -25,17 +25,17 @@ def changes(now, recorded):
 
 
 def over_budget(kernels, text):
-    """A line for each kernel that exceeds its op's budget of registers, stack or, where a thread has 32 items, instructions
-    for an item. text: that of budgets.tsv; a kernel whose op it lacks has no limits."""
-    budgets = {op: (int(registers), float(limit)) for op, registers, limit, *_ in
+    """A line for each kernel that exceeds its op's budget of registers, stack or, where a thread has as many items as the
+    budget says, instructions for an item. text: that of budgets.tsv; a kernel whose op it lacks has no limits."""
+    budgets = {op: (int(registers), int(most), float(limit)) for op, registers, most, limit, *_ in
                (line.split("\t") for line in text.splitlines()[1:])}
     over = []
     for name, (registers, stack, loops) in sorted(kernels.items()):
         if name.split()[0] not in budgets:
             continue
-        most, limit = budgets[name.split()[0]]
-        found = [f"{registers} registers of {most}"] * (registers > most) + [f"{stack} bytes of stack"] * (stack > 0)
+        allowed, most, limit = budgets[name.split()[0]]
+        found = [f"{registers} registers of {allowed}"] * (registers > allowed) + [f"{stack} bytes of stack"] * (stack > 0)
         found += [f"{per_item(loops):.1f} instructions an item of {limit}"
-                  for _, items in loops.values() if items == 32 and per_item(loops) > limit]
+                  for _, items in loops.values() if items == most and per_item(loops) > limit]
         over += [f"{name}: {text}" for text in found]
     return over

@@ -228,7 +228,7 @@ class Items(unittest.TestCase):
 class Counts(unittest.TestCase):
     def test_a_kernel_keeps_within_its_budget(self):
         def over(registers=64, stack=0, count=64, items=32, name="tree_softmax warp 8 f32"):
-            return counts.over_budget({name: (registers, stack, {"row": (count, items)})}, "op\tregisters\tper item\ntree_softmax\t64\t2.0\twhy\n")
+            return counts.over_budget({name: (registers, stack, {"row": (count, items)})}, "op\tregisters\titems\tper item\ntree_softmax\t64\t32\t2.0\twhy\n")
         self.assertEqual(over(), [])
         self.assertEqual(over(registers=65), ["tree_softmax warp 8 f32: 65 registers of 64"])
         self.assertEqual(over(stack=8), ["tree_softmax warp 8 f32: 8 bytes of stack"])
