@@ -14,12 +14,14 @@ namespace tree {
 /// keeps_weights        whether results are the weights of the last sum times a factor; these then stay in registers
 /// sums                 1 for S = sum w, 2 for T = sum w z too
 /// inputs               2 if the op reads y and g
+/// adds_products        whether that op's sum is of y g, not of g
 /// number               the softcheck_op of its calls of version 2; 0: version 1
 struct Op {
-  static constexpr bool of_rows = false, has_theta = true, keeps_weights = false;
+  static constexpr bool of_rows = false, has_theta = true, keeps_weights = false, adds_products = false;
   static constexpr int sums = 1, inputs = 1, number = 0;
 };
 struct SoftmaxBackwardKernel : Op {
+  static constexpr bool adds_products = true;
   static constexpr int inputs = 2, number = 8;
   /// y0 g0 + y1 g1
   static SOFTCHECK_BODY float pair(float y0, float g0, float y1, float g1) { return paired_products(y0, g0, y1, g1); }
@@ -70,7 +72,7 @@ SOFTCHECK_BODY void saved_row(Team& team, const TreeArguments<B, Element>& argum
     for (int v = 0; v < items; v += 2) a[v / 2] = Op::pair(a[v], b[v], a[v + 1], b[v + 1]);
     of[0] = added_in_pairs<items / 2>(a);
   });
-  renew(y);
+  renew(y, Op::adds_products && sizeof(Element) == 2 ? arguments.zero : 0);
   renew(g);
   each_part([&](std::int64_t first) {
     from.store(first, [&](int k, float(&x)[items]) {

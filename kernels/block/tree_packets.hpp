@@ -42,10 +42,12 @@ SOFTCHECK_BODY float larger(float x, float y) {
 
 /// Hides where packets come from: nvcc otherwise keeps them widened in registers until their next use, and spills
 /// others.
+///
+/// zero   0; if only the launch knows that, ptxas does not see through either, for an instruction a word
 template <int vectors>
-SOFTCHECK_BODY void renew(Packet (&u)[vectors]) {
+SOFTCHECK_BODY void renew(Packet (&u)[vectors], std::uint32_t zero = 0) {
   SOFTCHECK_UNROLL
-  for (int i = 0; i < 4 * vectors; ++i) u[i / 4].word[i % 4] = opaque(u[i / 4].word[i % 4]);
+  for (int i = 0; i < 4 * vectors; ++i) u[i / 4].word[i % 4] = opaque(u[i / 4].word[i % 4]) ^ zero;
 }
 
 /// The elements of a packet, widened.
@@ -141,6 +143,7 @@ SOFTCHECK_BODY void store_packet(const View& view, std::int64_t i, const Packet&
 /// wide      (rows, 1) where results of 16-bit logits are f32; results then has no elements
 /// gradient  with respect to the results of the forward pass, which are then the logits; without a mask
 /// inverse   1 / theta in double
+/// zero      for renew()
 template <BlockContext B, class Element>
 struct TreeArguments {
   Logits<B, Element> logits;
@@ -150,6 +153,7 @@ struct TreeArguments {
   float scale = 1;
   double theta = 1;
   double inverse = 1;
+  std::uint32_t zero = 0;
 
   /// Writes the one result of a row.
   SOFTCHECK_BODY void store(std::int64_t row, double value) const {

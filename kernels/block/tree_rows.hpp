@@ -114,6 +114,7 @@ SOFTCHECK_BODY void tree_row(Team& team, const TreeArguments<B, Element>& argume
   float m = minus_infinity<float>();
   each_part([&](std::int64_t) { m = larger(m, largest<Element>(u)); });
   m = tree_maximum(largest_of_team(team, m));
+  team.turn = 0;  // the maximum's barrier stands between the sums of two rows
 
   float weights[vectors][items];
   // totals = the sum of the weights at that scale and, if sums is 2, that of the weights times their arguments.
