@@ -2,12 +2,17 @@
 // strides.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <span>
+#include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/block/tree_rows.hpp"
@@ -137,6 +142,58 @@ TYPED_TEST(TreeGradients, HaveTheStrictBitsInEveryCall) {
       }
     }
   }
+}
+
+// The order of theory/proofs/strict_kernels/tree_order.v, as Coq prints it. Of units, a large number at i and its
+// negative at j, the sum counts the items that are added behind the sum that first has both: the others are lost beside
+// a large one.
+TYPED_TEST(TreeGradients, AddInTheOrderOfTheTheorem) {
+  constexpr bool is_half = std::is_same_v<TypeParam, Half>;
+  constexpr double unit = is_half ? 0x1p-24 : 1, large = is_half ? 0x1p15 : 0x1p50;
+  struct Pair {
+    std::int64_t i, j, together;  // items of the first sum that has both
+  };
+  std::ifstream table(SOFTCHECK_SOURCE_DIR "/proptests/tests/emulator/tree_orders.tsv");
+  std::string text;
+  std::getline(table, text);  // the names
+  int rows = 0;
+  for (std::int64_t vector, n, levels; table >> vector >> n >> levels && std::getline(table, text);) {
+    if (1 << vector != vector_items<TypeParam>) continue;
+    ++rows;
+    std::istringstream words(text);
+    const std::vector<int> order(std::istream_iterator<int>(words), {});
+    std::vector<Pair> pairs;
+    for (const std::int64_t i : {std::int64_t{0}, n / 3, n - 1}) {
+      std::int64_t decided = 0;
+      for (const int bit : order) {  // the last addition's first
+        std::int64_t together = 0;
+        for (std::int64_t k = 0; k < n; ++k) together += ((k ^ i) & decided) == 0 ? 1 : 0;
+        if (const std::int64_t j = i ^ std::int64_t{1} << bit; j < n) pairs.push_back({i, j, together});
+        decided |= std::int64_t{1} << bit;
+      }
+      if (i == 0) {
+        EXPECT_EQ(std::ssize(pairs), levels) << n;
+      }
+    }
+    SavedProblem<TypeParam> problem(std::ssize(pairs), n, true, false);
+    std::fill(problem.y.elements.begin(), problem.y.elements.end(), rounded_to<TypeParam>(0));
+    std::fill(problem.g.elements.begin(), problem.g.elements.end(), rounded_to<TypeParam>(unit));
+    for (std::int64_t row = 0; row < std::ssize(pairs); ++row) {
+      problem.g.at(row, pairs[static_cast<std::size_t>(row)].i) = rounded_to<TypeParam>(large);
+      problem.g.at(row, pairs[static_cast<std::size_t>(row)].j) = rounded_to<TypeParam>(-large);
+    }
+    for (const char* library : {"emulated", "strict"}) {
+      const auto found = problem.called(library, "log_softmax_backward", SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD);
+      for (std::int64_t row = 0; row < std::ssize(pairs); ++row) {
+        const auto [i, j, together] = pairs[static_cast<std::size_t>(row)];
+        const std::int64_t other = i != 0 && j != 0 ? 0 : i != 1 && j != 1 ? 1 : 2;
+        EXPECT_EQ(found[static_cast<std::size_t>(row * n + other)],
+                  rounded_to<TypeParam>(unit * static_cast<double>(1 - (n - together))))
+            << library << ", " << n << " items: " << i << " and " << j;
+      }
+    }
+  }
+  EXPECT_GT(rows, 40);
 }
 
 // Of y = -inf the gradient is g; a NaN makes its own item NaN and no other.
