@@ -233,10 +233,11 @@ TEST(TreeOrder, IsThatOfAnyPartsOfARow) {
 
 // An H100 and an H200 differ in their memory alone.
 TEST(TunedLayouts, AreThoseOfTheNearestDeviceForTheRows) {
-  constexpr TunedDevice h100{90, 132, 2619000}, h200{90, 132, 3201000}, a100{80, 108, 1215000};
+  constexpr TunedDevice h100{90, 132, 2619000}, h200{90, 132, 3201000}, h20{90, 78, 2619000}, a100{80, 108, 1215000};
   constexpr TunedLayout table[] = {{h100, "softmax", "f32", 513, 1024, {true, 2}},
                                    {h200, "softmax", "f32", 513, 1024, {true, 4}},
                                    {h200, "softmax", "f32", 1025, 4096, {false, 8}},
+                                   {h20, "softmax", "f32", 513, 1024, {true, 1}},
                                    {a100, "entropy", "bf16", 1, 99, {true, 1}}};
   const auto warps = [&](TunedDevice device, const char* op, const char* dtype, std::int64_t columns) {
     const TunedLayout* line = tuned_layout(table, device, op, dtype, columns);
@@ -250,8 +251,9 @@ TEST(TunedLayouts, AreThoseOfTheNearestDeviceForTheRows) {
   EXPECT_EQ(warps(h200, "softmax", "bf16", 1024), 0);
   EXPECT_EQ(warps(h200, "entropy", "f32", 1024), 0);
   EXPECT_EQ(warps({90, 114, 1593000}, "softmax", "f32", 1024), 2);  // its memory is nearer to the H100's
-  EXPECT_EQ(warps({86, 84, 9751000}, "softmax", "f32", 1024), 4);   // the capability decides before the clock
-  EXPECT_EQ(warps({84, 130, 3201000}, "entropy", "bf16", 99), 1);   // and before the multiprocessors
+  EXPECT_EQ(warps({90, 80, 3201000}, "softmax", "f32", 1024), 1);   // the multiprocessors decide before the clock
+  EXPECT_EQ(warps({86, 120, 9751000}, "softmax", "f32", 1024), 4);  // the capability before both
+  EXPECT_EQ(warps({84, 130, 3201000}, "entropy", "bf16", 99), 1);
   EXPECT_EQ(tuned_layout({}, h100, "softmax", "f32", 1024), nullptr);
 }
 
