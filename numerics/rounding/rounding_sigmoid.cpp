@@ -54,6 +54,12 @@ Bound SigmoidThreshold::key_error(const SigmoidKey& key) const {
   return minimum(relative, exp(own_) * raised(key.x, e)) + absolute_;
 }
 
+ScalarThreshold<UpperBound> SigmoidThreshold::weight_error(SigmoidKey key) const {
+  const FpEnvironmentGuard guard;
+  key.score_error = key.size * expm1(model_.reading_unit) + model_.reading_floor;
+  return {key_error(key), lost_weight_};
+}
+
 ScalarThreshold<UpperBound> SigmoidThreshold::column(const Bound& terms, const Bound& magnitude, std::uint64_t keys,
                                                      const Bound& output) const {
   const FpEnvironmentGuard guard;
