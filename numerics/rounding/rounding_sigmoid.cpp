@@ -27,7 +27,7 @@ SigmoidThreshold::SigmoidThreshold(const Contract& contract, std::uint64_t heigh
     : contract_(contract), model_(contract) {
   const FpEnvironmentGuard guard;
   const Bound h(static_cast<double>(height));
-  const StorageError<Bound> weights = storage_error<Bound>(contract, contract.weights);
+  const StorageError<Bound> weights = weights_error<Bound>(contract);
   const StorageError<Bound> sums = storage_error<Bound>(contract, contract.values);
   argument_ = expm1(Bound(contract.exp_argument_error) * model_.unit);
   // 1 + t, its reciprocal and a product with it; the product with the value and the additions.
