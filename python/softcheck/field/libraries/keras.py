@@ -18,7 +18,8 @@ def log_softmax(x):
 
 
 def sparsemax(x):
-    return keras.ops.sparsemax(x, axis=-1)
+    """Its result is float64."""
+    return keras.ops.sparsemax(x, axis=-1).astype(x.dtype)
 
 
 def cross_entropy(logits, labels, ignore_index):
