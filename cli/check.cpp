@@ -160,6 +160,14 @@ void add_check_verb(Verb app) {
   verb.add_option("--top-k", asked.top_k,
                   "topk_softmax: items chosen of each row (as many as --ids has); top_p_softmax: kept at most (0: all)",
                   within<std::int64_t>(0, 1LL << 30));
+  verb.add_flag("--sigmoid", asked.sigmoid, "topk_softmax: sigmoids of the logits in place of their softmax");
+  const auto some = within<std::int64_t>(1, 1LL << 30);
+  verb.add_option("--groups", asked.groups, "topk_softmax: groups of equally many items (0: none)", some);
+  verb.add_option("--groups-kept", asked.groups_kept, "topk_softmax: groups whose items may be chosen (all)", some);
+  verb.add_option("--group-items", asked.group_items, "topk_softmax: a group's score adds so many of its largest (1)",
+                  within<std::int64_t>(1, 2));
+  verb.add_option("--routed-scale", asked.routed_scale, "topk_softmax: a factor of the weights (1)",
+                  within(0x1p-1000, 0x1p1000));
   verb.add_flag("--renormalize", asked.renormalize,
                 "topk_softmax: the weights are divided by their sum; top_p_softmax: top_p is a share of the k largest");
   verb.add_option("--top-p", asked.top_p, "top_p_softmax: the mass of the items that are kept (0: all are)",

@@ -51,7 +51,8 @@ constexpr FileFlag file_flags[] = {
     {"--mask", Role::mask, "Bytes or booleans, nonzero = visible, broadcast as NumPy does"},
     {"--sinks", Role::sinks, "Attention and its gradient: one logit a head"},
     {"--slopes", Role::slopes, "Attention and its gradient: ALiBi's, one a head"},
-    {"--bias", Role::bias, "Attention and its gradient: added to the scores, broadcast as NumPy does"},
+    {"--bias", Role::bias,
+     "Attention and its gradient: added to the scores, broadcast as NumPy does; topk_softmax: to p for the choice (n)"},
     {"--dropout", Role::dropout,
      "Attention: bytes or booleans, nonzero where a weight is kept, broadcast as NumPy does"},
     {"--targets", Role::targets, "soft_cross_entropy: a probability of each class (..., n)"},
@@ -128,6 +129,11 @@ std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
           {"top-p", flags.top_p.has_value(), op->filters},
           {"min-p", flags.min_p.has_value(), op->filters},
           {"reverse", flags.reverse, is_divergence(op)},
+          {"sigmoid", flags.sigmoid, chooses},
+          {"groups", flags.groups.has_value(), chooses},
+          {"groups-kept", flags.groups_kept.has_value(), chooses},
+          {"group-items", flags.group_items.has_value(), chooses},
+          {"routed-scale", flags.routed_scale.has_value(), chooses},
           {"window", !flags.window.empty(), scores},
           {"softcap", flags.softcap.has_value(), loss || scores},
           {"dropout-scale", flags.dropout_scale.has_value(), scores && !is_attention_gradient(op) && !op->sigmoid},
@@ -205,6 +211,11 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
   attributes.renormalize = flags.renormalize;
   attributes.mean = task.op->of_whole_calls && flags.reduction != "sum";
   attributes.reverse = flags.reverse;
+  attributes.sigmoid = flags.sigmoid;
+  attributes.groups = static_cast<std::int32_t>(flags.groups.value_or(0));
+  attributes.groups_kept = static_cast<std::int32_t>(flags.groups_kept.value_or(attributes.groups));
+  attributes.group_items = static_cast<std::int32_t>(flags.group_items.value_or(flags.groups ? 1 : 0));
+  attributes.routed_scale = flags.routed_scale.value_or(0);
   attributes.softcap = flags.softcap.value_or(0);
   if (input_of(task, Role::dropout) != nullptr) attributes.dropout_scale = flags.dropout_scale.value_or(1);
   attributes.top_p = flags.top_p.value_or(0);

@@ -9,7 +9,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
-#include "cli/run_output.hpp"
+#include "cli/run_parts.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/cost_growth.hpp"

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 #include "cli/exit_code.hpp"
-#include "cli/streams.hpp"
 #include "experiments/sha256.hpp"
 #include "library/build_info.hpp"
 #include "proptests/report/report.hpp"
@@ -62,25 +60,6 @@ std::string hashes_of_files(const std::string& model, const std::string& tokens)
   std::string text = "models (sha256):";
   for (const fs::path& file : files) text += fmt::format(" {} {}", file.filename().string(), sha256_of_file(file));
   return text;
-}
-
-void publish_figure(const Figure& figure, const OutputFolder& folder, const std::string& origin) {
-  std::string written;
-  for (const Table& table : figure.tables) {
-    folder.write(table.name + ".csv", origin + table.csv);
-    written += fmt::format("{}{}.csv", written.empty() ? "" : ", ", table.name);
-  }
-  for (const Picture& picture : figure.pictures) {
-    try {
-      folder.write(picture.name + ".svg", to_svg(picture));
-      folder.write(picture.name + ".png", to_png(picture));
-    } catch (const GnuplotMissing& missing) {
-      throw InputError(unsupported,
-                       fmt::format("{}; in {} without a picture: {}", missing.what(), folder.path().string(), written));
-    }
-  }
-  for (const Picture& picture : figure.pictures) written += fmt::format(", {0}.svg, {0}.png", picture.name);
-  say("in {}: {}\n", folder.path().string(), written);
 }
 
 }  // namespace softcheck::cli

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "experiments/figures/gnuplot.hpp"
 #include "experiments/trained_models.hpp"
 
 namespace softcheck::cli {
@@ -36,11 +35,5 @@ std::string name_of(const std::string& path);
 
 /// The same of a checkpoint's files of weights, and of a file of ids unless its path is "".
 std::string hashes_of_files(const std::string& model, const std::string& tokens);
-
-/// Writes the tables as CSV, with their origin first, then the pictures as SVG and PNG, and prints the names of the
-/// files. Without gnuplot the tables are still written.
-///
-/// throws   InputError when gnuplot is missing
-void publish_figure(const experiments::Figure& figure, const OutputFolder& folder, const std::string& origin);
 
 }  // namespace softcheck::cli

@@ -10,9 +10,9 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "cli/run_parts.hpp"
 #include "cli/signals.hpp"
 #include "cli/streams.hpp"
-#include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/language/language_training.hpp"
 #include "experiments/trained_models.hpp"

@@ -7,6 +7,7 @@ import itertools
 import pathlib
 import posixpath
 import re
+import subprocess
 
 from markdown.extensions import toc
 from mkdocs.structure.files import File, Files
@@ -14,6 +15,8 @@ from mkdocs.structure.files import File, Files
 ROOT = pathlib.Path(__file__).parents[1]
 LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
 FENCE = re.compile(r"^((`{3,}|~{3,})[^\n]*\n.*?^\2$)", re.M | re.S)
+# What the site shows in place of a file: the output of a command.
+SHOWN = {"theory/proofs/axioms.tsv": ["sh", "proptests/tests/proofs/theorems_page.sh", "theory/proofs"]}
 LANGUAGES = {".h": "c", ".hpp": "cpp", ".v": "coq"}
 
 
@@ -31,6 +34,8 @@ def text_of(path):
     file = ROOT / path
     if path.endswith(".md"):
         return file.read_text()
+    if path in SHOWN:
+        return subprocess.run(SHOWN[path], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     if file.is_dir():
         body = "".join(f"- [{each.name}]({file.name}/{each.name})\n" for each in sorted(file.iterdir()) if each.is_file())
     else:

@@ -48,7 +48,10 @@ void AttentionKernels::attend_adaptively(std::int64_t sets, std::int64_t size, c
 
 KernelLibrary::KernelLibrary(const std::filesystem::path& path)
     : path_(path), handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (handle_ == nullptr) throw std::runtime_error("need the kernels of this project: " + std::string(dlerror()));
+  if (handle_ == nullptr) {
+    throw std::runtime_error("need the kernels of this project, which ./run verify builds in a clone: " +
+                             std::string(dlerror()));
+  }
 }
 
 softcheck_kernel KernelLibrary::kernel(const char* name) const {

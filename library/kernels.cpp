@@ -145,6 +145,13 @@ Json attributes_json(Op op, const Attributes& attributes) {
       json["k"] = attributes.k;
       json["renormalize"] = attributes.renormalize;
     }
+    if (attributes.sigmoid) json["sigmoid"] = true;
+    if (attributes.groups != 0) {
+      json["groups"] = attributes.groups;
+      json["groups_kept"] = attributes.groups_kept;
+      json["group_items"] = attributes.group_items;
+    }
+    if (attributes.routed_scale != 0) json["routed_scale"] = attributes.routed_scale;
     if (op->of_whole_calls) json["mean"] = attributes.mean;
     if (is_divergence(op)) json["reverse"] = attributes.reverse;
     return json;

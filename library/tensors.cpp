@@ -50,9 +50,9 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   if (!has_attributes(task.op) || second == nullptr) return;
   const softcheck_attributes* const given = second->attributes;
   if (given == nullptr) throw UsageError("attributes: need those of a call of version 2, got NULL");
-  // Callers built with an earlier header have no dropout_scale, no sigmoid_bias and no reverse.
+  // Callers built with an earlier header have no dropout_scale, no sigmoid_bias, no reverse and no routers.
   constexpr std::size_t with_dropout = offsetof(softcheck_attributes, sigmoid_bias);
-  const std::size_t least = is_divergence(task.op) ? sizeof(softcheck_attributes)
+  const std::size_t least = is_divergence(task.op) ? offsetof(softcheck_attributes, sigmoid)
                             : task.op->sigmoid     ? offsetof(softcheck_attributes, reverse)
                                                    : offsetof(softcheck_attributes, dropout_scale);
   if (given->size < least) {
@@ -78,6 +78,12 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   task.attributes.min_p = given->min_p;
   if (task.op->sigmoid) task.attributes.sigmoid_bias = given->sigmoid_bias;
   if (is_divergence(task.op)) task.attributes.reverse = given->reverse != 0;
+  if (task.op->elements.empty() || given->size < sizeof(softcheck_attributes)) return;
+  task.attributes.sigmoid = given->sigmoid != 0;
+  task.attributes.groups = given->groups;
+  task.attributes.groups_kept = given->groups_kept;
+  task.attributes.group_items = given->group_items;
+  task.attributes.routed_scale = given->routed_scale;
 }
 
 // Roles are read for sampling, for attention, whose scores may have more terms, and for its gradient. If

@@ -173,6 +173,12 @@ std::vector<Certificate> certify_coefficient_bounds(const LevelRow& row, double 
           certify_less_equal("lemma_2_1.sharp_upper", witness, [&] { return gaps().sharp_upper(); })};
 }
 
+SharpSides sharp_sides(const LevelRow& row, double theta) {
+  require_theta("sharp_sides", theta);
+  const CoefficientGaps gaps(row, theta);
+  return {gaps.sharp_lower(), gaps.sharp_upper()};
+}
+
 // The two rows of the same length and the same two logits that reach the sharp bounds.
 std::vector<Certificate> certify_sharp_bounds_attained(const LevelRow& row, double theta) {
   require_theta("certify_sharp_bounds_attained", theta);

@@ -65,6 +65,14 @@ DispersionLength dispersion_length(const Spread& spread, double eps);
 /// theta    > 0
 std::vector<numerics::Certificate> certify_coefficient_bounds(const LevelRow& row, double theta);
 
+/// The sides of the sharp bounds for all coefficients, with their gap, at the working precision.
+///
+/// theta    > 0
+struct SharpSides {
+  numerics::Sides lower, upper;
+};
+SharpSides sharp_sides(const LevelRow& row, double theta);
+
 /// lemma_2_1.attained: the two extremal rows of the same length and spread reach the sharp bounds, exactly.
 std::vector<numerics::Certificate> certify_sharp_bounds_attained(const LevelRow& row, double theta);
 

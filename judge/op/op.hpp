@@ -116,6 +116,10 @@ struct Attributes {
   bool renormalize = false;
   bool mean = false;     // of a loss over whole calls: divide the sum
   bool reverse = false;  // of a divergence: the logits' distribution weighs the terms
+  // Routers: sigmoids in place of a softmax; groups of the items, 0: none; a factor of the weights, 0: none.
+  bool sigmoid = false;
+  std::int32_t groups = 0, groups_kept = 0, group_items = 0;
+  double routed_scale = 0;
   // Sampling: in (0, 1].
   double top_p = 0, min_p = 0;
 };

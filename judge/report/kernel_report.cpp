@@ -214,14 +214,17 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   for (const std::string& claim : subject.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
   const bool told =
       std::ranges::any_of(rows, [](const ReportRow& row) { return !row.details.empty() && is_cause(row.details[0]); });
-  std::ranges::copy_if(judgement.notes, std::back_inserter(whole.details),
-                       [&](const std::string& note) { return !told || !is_cause(note); });
+  whole.verbose = judgement.refusals;
+  for (const std::string& note : judgement.notes) {
+    if (told && is_cause(note)) continue;
+    const bool is_of_a_pass = judgement.verdict == ReportVerdict::fail && note.starts_with("largest called: ");
+    (is_of_a_pass ? whole.verbose : whole.details).push_back(note);
+  }
   whole.not_tried = judgement.not_tried;
   whole.coverage = judgement.coverage.entries();
   if (!judgement.ended_early.empty()) {
     whole.details.insert(whole.details.begin(), "a partial report: " + judgement.ended_early);
   }
-  whole.verbose = judgement.refusals;
   // Every report must say that a function of the judge's own process is not isolated.
   std::vector<std::string>& lines_of_isolation = subject.source.forwarded ? whole.details : whole.verbose;
   if (!judgement.isolation.empty()) lines_of_isolation.push_back("isolation: " + judgement.isolation);

@@ -133,9 +133,11 @@ void RowTensors::require_weights(const GivenTensor& tensor, const std::string& n
   require_shape(name, tensor.shape, Shape{logits_.shape.back()});
   std::vector<double> weights(columns_);
   decode_elements(tensor, 0, tensor.strides[0], weights);
+  const bool signed_too = name == to_string(Role::bias);
   for (std::size_t j = 0; j < columns_; ++j) {
-    if (weights[j] >= 0 && std::isfinite(weights[j])) continue;
-    throw std::invalid_argument(fmt::format("{}: need finite numbers >= 0, got {} at ({},)", name, weights[j], j));
+    if ((signed_too || weights[j] >= 0) && std::isfinite(weights[j])) continue;
+    throw std::invalid_argument(
+        fmt::format("{}: need finite numbers{}, got {} at ({},)", name, signed_too ? "" : " >= 0", weights[j], j));
   }
 }
 

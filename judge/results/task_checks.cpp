@@ -186,6 +186,17 @@ void require_attributes(const TensorTask& task) {
     within("k", chooses, a.k, a.k >= least && a.k <= items,
            "a number of items from " + std::to_string(least) + " to " + std::to_string(items));
   }
+  within("sigmoid", chooses, a.sigmoid ? 1 : 0, true, "");
+  within("groups", chooses, a.groups, a.groups == 0 || (a.groups > 0 && items % a.groups == 0),
+         "a divisor of " + std::to_string(items) + " items, or 0 for none");
+  const std::int64_t size = a.groups > 0 ? items / a.groups : 0;
+  within("groups_kept", chooses && a.groups != 0, a.groups_kept,
+         a.groups_kept > 0 && a.groups_kept <= a.groups && a.groups_kept * size >= a.k,
+         "a number of groups that have k items together");
+  within("group_items", chooses && a.groups != 0, a.group_items,
+         a.group_items == 1 || (a.group_items == 2 && size >= 2), "1, or 2 for groups of two items or more");
+  within("routed_scale", chooses, a.routed_scale, a.routed_scale >= 0 && std::isfinite(a.routed_scale),
+         "a finite number > 0, or 0 for none");
   const auto share = [&](const char* name, double value) {
     within(name, op->filters, value, value >= 0 && value <= 1, "a number in (0, 1], or 0 for none");
   };

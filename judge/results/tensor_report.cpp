@@ -149,6 +149,9 @@ std::string parameters_text(const TensorTask& task) {
   if (a.top_p != 0) text += fmt::format(", top_p {}", a.top_p);
   if (a.min_p != 0) text += fmt::format(", min_p {}", a.min_p);
   if (a.k != 0) text += fmt::format(", k {}{}", a.k, a.renormalize ? ", renormalized" : "");
+  if (a.sigmoid) text += ", sigmoid";
+  if (a.groups != 0) text += fmt::format(", {} of {} groups by {}", a.groups_kept, a.groups, a.group_items);
+  if (a.routed_scale != 0) text += fmt::format(", routed_scale {}", a.routed_scale);
   if (merges_states(task.op)) text += a.lse_base2 ? ", base 2" : ", base e";
   if (a.reverse) text += ", reverse";
   if (!is_loss(task.op)) return text;

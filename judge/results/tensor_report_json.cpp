@@ -66,6 +66,11 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
   } else if (!task.op->elements.empty()) {
     result["k"] = task.attributes.k;
     result["renormalize"] = task.attributes.renormalize;
+    result["sigmoid"] = task.attributes.sigmoid;
+    result["groups"] = task.attributes.groups;
+    result["groups_kept"] = task.attributes.groups_kept;
+    result["group_items"] = task.attributes.group_items;
+    result["routed_scale"] = task.attributes.routed_scale;
   } else if (merges_states(task.op)) {
     result["lse_base2"] = task.attributes.lse_base2;
   } else {

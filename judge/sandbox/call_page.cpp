@@ -104,6 +104,11 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     content.attributes.mean = request.attributes.mean ? 1 : 0;
     content.attributes.k = request.attributes.k;
     content.attributes.reverse = request.attributes.reverse ? 1 : 0;
+    content.attributes.sigmoid = request.attributes.sigmoid ? 1 : 0;
+    content.attributes.groups = request.attributes.groups;
+    content.attributes.groups_kept = request.attributes.groups_kept;
+    content.attributes.group_items = request.attributes.group_items;
+    content.attributes.routed_scale = request.attributes.routed_scale;
     content.attributes.renormalize = request.attributes.renormalize ? 1 : 0;
     content.attributes.top_p = request.attributes.top_p;
     content.attributes.min_p = request.attributes.min_p;

@@ -137,7 +137,7 @@ bool applies(const Criterion& criterion, const ZooKernel& kernel, const std::vec
     const bool alike = domain.packed == (criterion.attribute == "packed") &&
                        domain.pages == (criterion.attribute == "pages") && !domain.has_attributes();
     if (!alike) return false;
-  } else if (criterion.attribute.empty() ? domain.has_attributes() || domain.top_k || domain.per_row
+  } else if (criterion.attribute.empty() ? domain.has_attributes() || domain.routes() || domain.top_k || domain.per_row
                                          : !has_word(kernel.domain, criterion.attribute)) {
     return false;
   }

@@ -310,7 +310,8 @@ void AttentionTrial::compare_alone(const AttentionCase& attention, const Outputs
                             by_itself = op().results_of_query(alone, single, 0);
   if (!same_bits(among, by_itself)) judge(alone, single, " (one query alone)", certificates);
   kernel_.compare(among, by_itself, required_.batch_invariant, "kernel.batch_invariant",
-                  "a query's bits depend on its layout or its neighbours", asked(attention, "", last), certificates);
+                  "not batch-invariant: a query gave different bits in another layout or batch",
+                  asked(attention, "", last), certificates);
 }
 
 }  // namespace softcheck::proptests

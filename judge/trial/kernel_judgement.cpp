@@ -26,6 +26,11 @@ Domain domain_of(std::string_view words, Op op) {
     throw std::invalid_argument("domain: top_k and per_row need --op top_p_softmax, got --op " +
                                 std::string(to_string(op)));
   }
+  const bool chooses = !op->is_attention() && !op->elements.empty();
+  if (!op->is_attention() && domain.routes() && !chooses) {
+    throw std::invalid_argument("domain: scores=, bias, groups and routed_scale need --op topk_softmax, got --op " +
+                                std::string(to_string(op)));
+  }
   if (domain.dropout && op->sigmoid) {
     throw std::invalid_argument("domain: dropout needs --op attention or attention_backward, got sigmoid_attention");
   }
@@ -37,7 +42,7 @@ Domain domain_of(std::string_view words, Op op) {
   if (domain.sink_gradients && domain.lse_gradients) {
     throw std::invalid_argument("domain: need dsinks or dlse, got both");
   }
-  if (!domain.has_attributes() || op->attributes) return domain;
+  if (!domain.has_attributes() || op->attributes || chooses) return domain;
   throw std::invalid_argument(
       "domain: window, softcap, sinks, alibi, bias, dropout and causal= need --op attention or attention_backward, "
       "got " +

@@ -310,7 +310,8 @@ Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
   for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
     if (case_of(matrix, r) != last) continue;
     kernel_.compare(row_of(*got, matrix, r), *alone, subject_.required.batch_invariant, "kernel.batch_invariant",
-                    "a row's bits depend on its layout or its neighbours", describe_call(matrix, "", r), certificates);
+                    "not batch-invariant: a row gave different bits in another layout or batch",
+                    describe_call(matrix, "", r), certificates);
   }
   return certificates;
 }

@@ -51,8 +51,12 @@ void PropertySchedule::run() {
     run_property(i, properties_.size() - i);
   }
   finish_cut_properties();
-  const bool cut = outcomes_.size() < properties_.size() && !watched_.timed_out();
+  const bool cut = outcomes_.size() < properties_.size();
   if (!cut && std::ranges::none_of(outcomes_, [](const Outcome& one) { return one.interrupted; })) return;
+  if (watched_.timed_out()) {
+    early_end_ = {"a call did not return", true};
+    return;
+  }
   early_end_ = stop_requested();
   if (early_end_.reason.empty()) early_end_.reason = budget_spent;
   if (early_end_.by_limit) conclude_cut_properties();

@@ -58,6 +58,17 @@
  *                                                        logits, else f32. An item with logit -inf has p = +0 and is
  *                                                        chosen after all others. If a row has a NaN or no visible
  *                                                        item, its ids may be any indices, also repeated
+ *   topk_softmax, a router  logits (rows, n)[, bias (n)] as above. If sigmoid is 1, p = sigmoid(logits). The items
+ *                                                        are chosen, and ordered, by their scores p + bias. If
+ *                                                        groups != 0, n is a multiple of it, and the items form that
+ *                                                        many groups of neighbours: only items of the groups_kept best
+ *                                                        groups are chosen. A group's score is its largest one, or the
+ *                                                        sum of its two largest ones if group_items is 2.
+ *                                                        groups_kept groups have k items or more. Weights are p, not
+ *                                                        the scores; if routed_scale != 0, they are multiplied by it
+ *                                                        after the division. The bias is f64 for f64 logits, else f32;
+ *                                                        it is finite, as the logits are. The judge makes such calls if
+ *                                                        the domain says so
  *   top_p_softmax      logits (rows, n)[, k (rows)]      probs (rows, n): softmax(logits / theta) of the kept items,
  *                      [, top_p (rows)][, min_p (rows)]  divided by their sum; +0 elsewhere. If top_p != 0, the
  *                      [, temperature (rows)]            kernel keeps the fewest of the largest items whose p =
@@ -249,7 +260,7 @@ enum softcheck_role {
   SOFTCHECK_ROLE_UPSTREAM = 12, /* gradient of the whole loss by this op's loss */
   SOFTCHECK_ROLE_SINKS = 13,    /* attention: one logit per head */
   SOFTCHECK_ROLE_SLOPES = 14,   /* attention: ALiBi's slopes, one per head */
-  SOFTCHECK_ROLE_BIAS = 15,     /* attention: added to the scores */
+  SOFTCHECK_ROLE_BIAS = 15,     /* attention, topk_softmax: added to the scores */
   SOFTCHECK_ROLE_CU_Q = 16,     /* attention: where the queries of each sequence begin, and where the last ones end */
   SOFTCHECK_ROLE_CU_K = 17,     /* the same for keys and values */
   SOFTCHECK_ROLE_BLOCK_TABLE = 18, /* attention: the pages of each sequence */
@@ -265,7 +276,7 @@ enum softcheck_role {
 
 /* The parameters of ops; zero means off. The judge sets the windows, softcap, causal_top_left, page_size,
  * label_smoothing, z_loss, ignore_index, lse_base2, mean, k, renormalize, top_p, min_p, interleaved_heads,
- * dropout_scale, sigmoid_bias and reverse; the others are reserved. */
+ * dropout_scale, sigmoid_bias, reverse, sigmoid, the groups and routed_scale; the others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append members */
   int32_t reserved;
@@ -287,7 +298,12 @@ typedef struct softcheck_attributes {
   double dropout_scale;      /* attention: the factor of kept weights, if SOFTCHECK_ROLE_DROPOUT is an input; else 0 */
   double sigmoid_bias;       /* sigmoid_attention: added to all scores */
   int32_t reverse;           /* kl_divergence: the logits' distribution weighs the terms, not the teacher's */
+  int32_t sigmoid;           /* topk_softmax: sigmoids of the logits in place of their softmax */
+  int32_t groups;            /* topk_softmax: number of groups of the items */
+  int32_t groups_kept;       /* topk_softmax: number of groups whose items may be chosen */
+  int32_t group_items;       /* topk_softmax: the score of a group is the sum of so many of its items', 1 or 2 */
   int32_t reserved_2;
+  double routed_scale; /* topk_softmax: a factor of the weights */
 } softcheck_attributes;
 
 /* For every DLTensor: shape is never NULL if ndim > 0. strides count elements, are positive, and may have any values

@@ -127,7 +127,9 @@ std::optional<TopkViews> topk_views(const softcheck_call* call) {
   if (whole == nullptr || whole->attributes->size < sizeof(softcheck_attributes)) {
     return std::nullopt;
   }
-  const std::int64_t k = whole->attributes->k;
+  const softcheck_attributes& attributes = *whole->attributes;
+  if (attributes.sigmoid != 0 || attributes.groups != 0 || attributes.routed_scale != 0) return std::nullopt;
+  const std::int64_t k = attributes.k;
   const std::optional<View> logits = view_of(call->inputs[0], 2);
   const std::optional<View> weights = view_of(call->outputs[0], 2);
   const std::optional<View> ids = ids_of(call->outputs[1]);
@@ -137,7 +139,7 @@ std::optional<TopkViews> topk_views(const softcheck_call* call) {
       !has_k(*weights) || !ids || !has_k(*ids)) {
     return std::nullopt;
   }
-  return TopkViews{*logits, *weights, *ids, k, whole->attributes->renormalize != 0};
+  return TopkViews{*logits, *weights, *ids, k, attributes.renormalize != 0};
 }
 
 std::optional<MergeViews> merge_views(const softcheck_call* call) {

@@ -14,6 +14,7 @@
 namespace softcheck::kernels::zoo::attention {
 
 using zoo::rounded_to_bf16;
+using zoo::rounded_to_byte;
 using zoo::rounded_to_f16;
 
 inline std::int64_t whole_offset(std::int64_t offset) { return offset; }

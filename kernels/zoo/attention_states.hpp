@@ -147,6 +147,21 @@ void attend_two_pass(Row<Real>& row) {
   finish(row, accumulate(row, x, largest(x)));
 }
 
+/// Attention whose sum of weighted values takes stored(w) of each weight, as for tensor cores; S and T take w.
+template <class Real, class Stored>
+void attend_stored_weights(Row<Real>& row, Stored stored) {
+  const std::vector<Real> x = scores(row);
+  const Real m = largest(x);
+  State<Real> s = accumulate(row, x, m);
+  s.values.assign(row.out.size(), 0);
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    if (x[j] == lowest<Real>) continue;
+    const Real w = stored(static_cast<float>(std::exp(x[j] - m)));
+    for (std::size_t c = 0; c < s.values.size(); ++c) s.values[c] += w * row.values[j * s.values.size() + c];
+  }
+  finish(row, s);
+}
+
 inline constexpr auto two_pass = []<class Real>(Row<Real>& row) { attend_two_pass(row); };
 
 /// Correct attention of a call that change(Attention&) has changed.

@@ -67,6 +67,11 @@ inline bool is_float(const DLTensor& t) {
 
 /// A value rounded to a format of 16 bits.
 inline float rounded_to_f16(float value) { return arithmetic::f16_to_f32(arithmetic::f32_to_f16(value)); }
+/// In arithmetic::byte_formats[index].
+inline float rounded_to_byte(std::size_t index, float value) {
+  const arithmetic::ByteFormat& format = arithmetic::byte_formats[index];
+  return arithmetic::byte_to_f32(format, arithmetic::f32_to_byte(format, value, arithmetic::Beyond::saturated));
+}
 inline float rounded_to_bf16(float value) { return arithmetic::bf16_to_f32(arithmetic::f32_to_bf16(value)); }
 
 }  // namespace softcheck::kernels::zoo

@@ -24,6 +24,14 @@ using Names = std::array<std::pair<std::string_view, Value>, N>;
 // In the order of the enumerations: to_string looks values up by number.
 constexpr Names<Format, 4> accumulators{
     {{"f64", Format::f64}, {"f32", Format::f32}, {"f16", Format::f16}, {"bf16", Format::bf16}}};
+// What 2^K an exponential may be multiplied with before it is stored: the power of 1 is a number of the format.
+struct ByteWeights {
+  std::string_view name;
+  Format format;
+  int largest_power;
+};
+constexpr std::string_view weights_formats = "f64|f32|f16|bf16|e4m3[:2^K]|e5m2[:2^K]";
+constexpr ByteWeights byte_weights[]{{"e4m3", Format::e4m3, 8}, {"e5m2", Format::e5m2, 15}};
 constexpr Names<MaskedRows, 3> masked_rows{
     {{"zero", MaskedRows::zero}, {"nan", MaskedRows::nan}, {"uniform", MaskedRows::uniform}}};
 constexpr Names<Subnormals, 2> subnormals{{{"flushed", Subnormals::flushed}, {"kept", Subnormals::kept}}};
@@ -176,6 +184,33 @@ std::string stored_format(const Contract& contract) {
   return std::string(properties((contract.*member).value_or(contract.accumulator)).name);
 }
 
+void read_weights(Contract& contract, std::string_view key, std::string_view text) {
+  for (const auto& [name, format, largest_power] : byte_weights) {
+    if (!text.starts_with(name)) continue;
+    const std::string_view factor = text.substr(name.size());
+    const auto power = factor.empty() ? 0.0 : factor.starts_with(":2^") ? read_number(factor.substr(3)) : std::nullopt;
+    if (!power || *power != std::floor(*power) || *power > largest_power) {
+      const std::string word = std::string(key) + "=" + std::string(name);
+      refuse(word + " or " + word + ":2^K with an integer K in [0, " + std::to_string(largest_power) + "]",
+             std::string(key) + "=" + std::string(text));
+    }
+    contract.weights = format;
+    contract.weights_power = static_cast<int>(*power);
+    return;
+  }
+  for (const auto& [name, format] : accumulators) {
+    if (name != text) continue;
+    contract.weights = format;
+    return;
+  }
+  refuse(std::string(key) + "=" + std::string(weights_formats), std::string(key) + "=" + std::string(text));
+}
+
+std::string weights_word(const Contract& contract) {
+  const std::string name = stored_format<&Contract::weights>(contract);
+  return contract.weights_power == 0 ? name : name + ":2^" + std::to_string(contract.weights_power);
+}
+
 struct ContractRow {
   ContractWord described;
   void (*read)(Contract& contract, std::string_view key, std::string_view value);
@@ -222,7 +257,10 @@ constexpr ContractRow words_of_contracts[]{
     choice_word<&Contract::scale, scale_uses>(
         "scale", "whole|split|stored",
         "attention: sqrt(scale) a factor of query and key each; and the product stored in the inputs' format", false),
-    stored_word<&Contract::weights>("weights", "the format in which exponentials are stored"),
+    {{"weights", weights_formats, "the format in which exponentials are stored, those of 8 bits times 2^K"},
+     read_weights,
+     weights_word,
+     differs<&Contract::weights>},
     stored_word<&Contract::total>("total", "the format in which their sum is stored"),
     stored_word<&Contract::scores>("scores", "attention: the format in which scores are stored"),
     stored_word<&Contract::values>("values", "attention: the format in which sums of weighted values are stored"),

@@ -72,6 +72,7 @@ struct Contract {
   InfiniteRows infinity = InfiniteRows::any;
   // Formats of stored intermediate numbers; nothing: the accumulator's.
   std::optional<Format> weights;          // computed exponentials; attention: before they multiply the values
+  int weights_power = 0;                  // of 8-bit weights, which are stored times 2^weights_power
   std::optional<Format> total;            // S, before its logarithm or a division by it
   std::optional<Format> scores;           // attention: the scores before the softmax
   std::optional<Format> values;           // attention: the sums of weighted values

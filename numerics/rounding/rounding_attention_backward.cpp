@@ -130,7 +130,7 @@ UpperBound delta_error(const Contract& contract, const AttentionBackwardArithmet
     from_saved = expm1(products + saved.unit) * row.output_product + exp(products) * (floors + read);
   }
 
-  const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
+  const UpperBound stored = weights_error<UpperBound>(contract).unit;
   // A recomputed output may also be stored before it is read.
   const UpperBound sum = (bound(arithmetic.key_sum_height) + 2) * model.unit + stored + products + saved.unit;
   UpperBound recomputed;
@@ -202,7 +202,7 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
   const FpEnvironmentGuard guard;
   const Model model(contract);
   const CoefficientLogs coefficient(contract, arithmetic, model, row);
-  const StorageError<UpperBound> weights = storage_error<UpperBound>(contract, contract.weights);
+  const StorageError<UpperBound> weights = weights_error<UpperBound>(contract);
   const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, contract.score_gradients);
   // An exponential, its rescalings and its quotient; rescalings multiply numbers of at most 1.
   const UpperBound lost =
@@ -295,7 +295,7 @@ ValueGradientSum::ValueGradientSum(const Contract& contract, const AttentionBack
                                    std::span<const BackwardPairError> pairs)
     : model_(contract) {
   const FpEnvironmentGuard guard;
-  const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
+  const UpperBound stored = weights_error<UpperBound>(contract).unit;
   const UpperBound log = (bound(arithmetic.query_sum_height) + 1) * model_.unit + model_.reading_unit + stored;
   amplified_ = exp(log);
   errors_.reserve(pairs.size());

@@ -64,7 +64,7 @@ RoundingModel<T>::RoundingModel(const Contract& contract, const RowStatistics<T>
 
 template <class T>
 void RoundingModel<T>::set_stored(const Contract& contract) {
-  const StorageError<T> weights = storage_error<T>(contract, contract.weights);
+  const StorageError<T> weights = weights_error<T>(contract);
   item_unit = exp_unit + weights.unit;
   item_floor = exp_floor + weights.floor;
   total_unit = storage_error<T>(contract, contract.total).unit;  // S >= 1: nothing underflows

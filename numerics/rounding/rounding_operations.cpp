@@ -64,6 +64,15 @@ StorageError<T> storage_error(const Contract& contract, const std::optional<Form
 }
 
 template <class T>
+StorageError<T> weights_error(const Contract& contract) {
+  if (!contract.weights || properties(*contract.weights).storage_bits > 8) {
+    return storage_error<T>(contract, contract.weights);
+  }
+  const FormatProperties& p = properties(*contract.weights);
+  return {minus_log1m(T(p.unit_roundoff)), T(std::ldexp(p.smallest_subnormal, -1 - contract.weights_power))};
+}
+
+template <class T>
 OperationModel<T>::OperationModel(const Contract& contract) {
   const FpEnvironmentGuard guard;
   const FormatProperties& p = properties(contract.accumulator);
@@ -103,6 +112,8 @@ ScalarThreshold<T> OperationModel<T>::output(const T& error, const T& magnitude,
 
 template StorageError<UpperBound> storage_error<UpperBound>(const Contract&, const std::optional<Format>&);
 template StorageError<Enclosure> storage_error<Enclosure>(const Contract&, const std::optional<Format>&);
+template StorageError<UpperBound> weights_error<UpperBound>(const Contract&);
+template StorageError<Enclosure> weights_error<Enclosure>(const Contract&);
 template struct OperationModel<UpperBound>;
 template struct OperationModel<Enclosure>;
 

@@ -40,6 +40,9 @@ struct StorageError {
 };
 template <class T>
 StorageError<T> storage_error(const Contract& contract, const std::optional<Format>& format);
+/// Of exponentials in the format of weights=. A conversion to 8 bits keeps subnormal numbers under every contract.
+template <class T>
+StorageError<T> weights_error(const Contract& contract);
 
 /// One operation of a contract's accumulator, and the conversions of its inputs and outputs; notation of
 /// docs/tolerances.md, "The model". Errors of positive quantities are measured as |ln(computed / exact)|.

@@ -27,7 +27,7 @@ SigmoidThreshold::SigmoidThreshold(const Contract& contract, std::uint64_t heigh
     : contract_(contract), model_(contract) {
   const FpEnvironmentGuard guard;
   const Bound h(static_cast<double>(height));
-  const StorageError<Bound> weights = storage_error<Bound>(contract, contract.weights);
+  const StorageError<Bound> weights = weights_error<Bound>(contract);
   const StorageError<Bound> sums = storage_error<Bound>(contract, contract.values);
   argument_ = expm1(Bound(contract.exp_argument_error) * model_.unit);
   // 1 + t, its reciprocal and a product with it; the product with the value and the additions.
@@ -52,6 +52,12 @@ Bound SigmoidThreshold::key_error(const SigmoidKey& key) const {
   // The logarithm's slope is 1 minus the coefficient, at most raised(-x, e) on the way.
   const Bound relative = expm1(own_ + e * raised(-key.x, e)) * key.coefficient;
   return minimum(relative, exp(own_) * raised(key.x, e)) + absolute_;
+}
+
+ScalarThreshold<UpperBound> SigmoidThreshold::weight_error(SigmoidKey key) const {
+  const FpEnvironmentGuard guard;
+  key.score_error = key.size * expm1(model_.reading_unit) + model_.reading_floor;
+  return {key_error(key), lost_weight_};
 }
 
 ScalarThreshold<UpperBound> SigmoidThreshold::column(const Bound& terms, const Bound& magnitude, std::uint64_t keys,

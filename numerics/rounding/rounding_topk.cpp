@@ -47,6 +47,45 @@ ElementThreshold<T> TopkThreshold<T>::renormalised(const ChosenItems<T>& chosen)
   return model_.element(log, t, floor);
 }
 
+RouterThreshold::RouterThreshold(const Contract& contract) : model_(contract) {
+  const Format bias = contract.input == Format::f64 ? Format::f64 : Format::f32;
+  if (!embeds(bias, contract.accumulator)) bias_unit_ = model_.unit;
+}
+
+UpperBound RouterThreshold::score(const UpperBound& error, const UpperBound& bias, const UpperBound& score) const {
+  const FpEnvironmentGuard guard;
+  const UpperBound moved = error + bias * expm1(bias_unit_) + model_.sum_floor;
+  return moved + (score + moved) * expm1(model_.unit);
+}
+
+UpperBound RouterThreshold::pair(const UpperBound& sum) const {
+  const FpEnvironmentGuard guard;
+  return sum * expm1(model_.unit) + model_.sum_floor;
+}
+
+RouterError RouterThreshold::share(const UpperBound& p, const ScalarThreshold<UpperBound>& error, std::uint64_t k,
+                                   const ScalarThreshold<UpperBound>& errors, const UpperBound& over_chosen) const {
+  const FpEnvironmentGuard guard;
+  const UpperBound additions(static_cast<double>(k - 1));
+  // 1 / P_hat must be a number, and is multiplied.
+  if (!(over_chosen.value() * 4 <= model_.largest)) return {UpperBound::infinity(), UpperBound::infinity()};
+  const auto with = [&](const UpperBound& own, const UpperBound& lost) {
+    const UpperBound log = minus_log1m(lost * over_chosen) + (additions + UpperBound(2)) * model_.unit;
+    return (own + (p + own) * expm1(log)) * over_chosen;
+  };
+  const UpperBound rounding = with(error.rounding, errors.rounding);
+  const UpperBound lost = errors.total() + additions * model_.sum_floor;
+  return {rounding, with(error.total(), lost) + UpperBound(2) * model_.product_floor * exp(log(over_chosen))};
+}
+
+UpperBound RouterThreshold::stored(const UpperBound& weight, const UpperBound& error, const UpperBound& factor) const {
+  const FpEnvironmentGuard guard;
+  const bool is_scaled = factor.value() != 1;
+  const UpperBound log = (is_scaled ? UpperBound(2) * model_.unit : UpperBound()) + model_.output_unit;
+  return factor * (error + (weight + error) * expm1(log)) + (is_scaled ? model_.product_floor : UpperBound()) +
+         model_.output_floor;
+}
+
 template class TopkThreshold<UpperBound>;
 template class TopkThreshold<Enclosure>;
 

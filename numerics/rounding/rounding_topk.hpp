@@ -51,4 +51,36 @@ class TopkThreshold {
   T magnified_;  // e^element_log: at least 1 over the shared part
 };
 
+/// Without and with what underflows.
+struct RouterError {
+  UpperBound rounding, total;
+};
+
+/// A router's arithmetic on scores p + bias, and on weights that are no softmax.
+class RouterThreshold {
+ public:
+  explicit RouterThreshold(const Contract& contract);
+
+  /// The error of a score p + bias.
+  ///
+  /// p        of the coefficient, error its own        bias    |bias|        score    |p + bias|
+  UpperBound score(const UpperBound& error, const UpperBound& bias, const UpperBound& score) const;
+  /// What a sum of two computed scores of this size is rounded by.
+  UpperBound pair(const UpperBound& sum) const;
+  /// The error of p_i / P, P = sum p over the chosen items, each with its error.
+  ///
+  /// k             the number of chosen items          errors    the sum of their errors
+  /// over_chosen   1 / P
+  RouterError share(const UpperBound& p, const ScalarThreshold<UpperBound>& error, std::uint64_t k,
+                    const ScalarThreshold<UpperBound>& errors, const UpperBound& over_chosen) const;
+  /// The error of a computed weight times a factor, stored as the output.
+  ///
+  /// factor   1 if there is none
+  UpperBound stored(const UpperBound& weight, const UpperBound& error, const UpperBound& factor) const;
+
+ private:
+  OperationModel<UpperBound> model_;
+  UpperBound bias_unit_;  // of reading a bias
+};
+
 }  // namespace softcheck::numerics

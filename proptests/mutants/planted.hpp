@@ -29,6 +29,7 @@ std::vector<PlantedVersion> norm_ellipsoid_planted();
 std::vector<PlantedVersion> rotary_positions_planted();
 std::vector<PlantedVersion> attention_variants_planted();
 std::vector<PlantedVersion> sigmoid_attention_planted();
+std::vector<PlantedVersion> differential_attention_planted();
 
 /// Those of every property.
 std::vector<PlantedVersion> all_planted();

@@ -35,6 +35,7 @@ std::vector<Property> norm_ellipsoid_properties();
 std::vector<Property> rotary_positions_properties();
 std::vector<Property> attention_variants_properties();
 std::vector<Property> sigmoid_attention_properties();
+std::vector<Property> differential_attention_properties();
 
 // The properties with any check instead of their own, for planted wrong versions.
 
@@ -137,5 +138,8 @@ PropertyOf<RowCase> caps_bound_logits(RowCheck check);
 
 PropertyOf<RowCase> fixed_biases_keep_coefficients(RowCheck check);
 PropertyOf<RowCase> length_biases_disperse(RowCheck check);
+PropertyOf<RowCase> differences_lie_within_bounds(RowCheck check);
+PropertyOf<RowCase> shares_disperse(RowCheck check);
+PropertyOf<RowCase> a_single_gain_keeps_half(RowCheck check);
 
 }  // namespace softcheck::proptests

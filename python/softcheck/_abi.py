@@ -71,7 +71,12 @@ class Attributes(ctypes.Structure):
         ("dropout_scale", ctypes.c_double),
         ("sigmoid_bias", ctypes.c_double),
         ("reverse", ctypes.c_int32),
+        ("sigmoid", ctypes.c_int32),
+        ("groups", ctypes.c_int32),
+        ("groups_kept", ctypes.c_int32),
+        ("group_items", ctypes.c_int32),
         ("reserved_2", ctypes.c_int32),
+        ("routed_scale", ctypes.c_double),
     ]
 
 
@@ -99,6 +104,8 @@ _ROLES = {
     19: "lengths",
     20: "dropout_mask",
 }
+# A router's numbers of groups.
+GROUPS = ("groups", "groups_kept", "group_items")
 # Sampling: the numbers of each row, by the names of the parameters.
 FILTER_ROLES = {"k": 22, "top_p": 23, "min_p": 24, "theta": 25}
 # The roles of attention's gradient, by the names of its arrays.
@@ -112,9 +119,11 @@ def attributes_of(call: Call) -> dict[str, Any]:
     if call.abi_version != 2:
         return {}
     attributes = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.attributes.contents
-    numbers = ("label_smoothing", "z_loss", "ignore_index", "softcap", "k", "top_p", "min_p", "sigmoid_bias")
+    numbers = ("label_smoothing", "z_loss", "ignore_index", "softcap", "k", "top_p", "min_p", "sigmoid_bias", *GROUPS)
     found = {name: getattr(attributes, name) for name in numbers}
-    found |= {name: bool(getattr(attributes, name)) for name in ("causal_top_left", "lse_base2", "renormalize", "reverse")}
+    flags = ("causal_top_left", "lse_base2", "renormalize", "reverse", "sigmoid")
+    found |= {name: bool(getattr(attributes, name)) for name in flags}
+    found["routed_scale"] = attributes.routed_scale or 1.0
     found["dropout_scale"] = attributes.dropout_scale or 1.0
     found["window"] = (attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1)
     found["reduction"] = "mean" if attributes.mean else "sum"

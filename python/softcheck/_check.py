@@ -329,7 +329,9 @@ def check(
                                 theta: both distributions are of logits / theta
     merge_states                lse_base2 (False for a function that does not take it, unless the domain says base=2)
     topk_softmax                k (for a function that does not take it the domain's, k=2), renormalize (False, unless
-                                the domain says renormalize=1)
+                                the domain says renormalize=1). A router: bias ((n), float32 or float64), sigmoid, groups,
+                                groups_kept, group_items, routed_scale. A function that takes one is judged as a router;
+                                for one that has its own the domain says scores=sigmoid, groups=8, kept=4, group_items=2
     top_p_softmax               top_p, min_p (0: off, also for a function that does not take it), k (0: off) and
                                 renormalize (top_p is a share of the k largest). With the domain's word per_row they
                                 and theta are arrays (rows)

@@ -113,10 +113,25 @@ def _asked_gradients(adapter: Adapter, given: set[str]) -> list[str]:
 def _topk_words(adapter: Adapter, given: set[str]) -> list[str]:
     if "k" not in adapter.takes and not any(word.startswith("k=") for word in given):
         raise UsageError("k: need a function with the parameter k, or one k in the domain, 'k=2', got neither")
+    words = _router_words(adapter, given)
     if "renormalize" in adapter.takes:
-        return []
+        return words
     adapter.own["renormalize"] = "renormalize=1" in given
-    return [] if adapter.own["renormalize"] else ["renormalize=0"]
+    return words if adapter.own["renormalize"] else [*words, "renormalize=0"]
+
+
+def _router_words(adapter: Adapter, given: set[str]) -> list[str]:
+    takes, named = adapter.takes, {word.split("=")[0] for word in given}
+    words = [name for name in ("bias", "groups", "routed_scale") if name in takes and name not in named]
+    if "sigmoid" not in takes:
+        adapter.own["sigmoid"] = "scores=sigmoid" in given
+    elif "scores" not in named:
+        words.append("scores=either")
+    if "groups" not in takes and "groups" not in named:
+        return words
+    if "groups_kept" not in takes and "kept" not in named:
+        raise UsageError("groups_kept: need a function with the parameter groups_kept, or 'kept=4' in the domain, got neither")
+    return words if "group_items" in takes or "group_items" in named else [*words, "group_items=1"]
 
 
 def _few_shapes(op: Op, domain: str | None, effort: str = "quick") -> str | None:

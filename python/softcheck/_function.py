@@ -215,7 +215,7 @@ class Adapter:
         }
         needs |= {name: name in request.attributes for name in TENSORS}
         for name, usual in self.op.attributes.items():
-            if name not in (*TENSORS, "k", "sigmoid_bias"):  # a function that does not take one of these has the domain's
+            if name not in (*TENSORS, "k", "sigmoid_bias", *_abi.GROUPS):  # a function that does not take one of these has the domain's
                 needs[name] = request.attributes.get(name, usual) != self.own.get(name, usual)
         if self.top_left:
             needs["causal_top_left"] = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._abi import GROUPS
 from ._library import describe
 
 SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "block_table", "lengths")
@@ -93,7 +94,8 @@ class Op:
         if self.merges:
             found |= {"lse_base2": False}
         if self.chooses:
-            found |= {"k": None, "renormalize": False}
+            found |= {"k": None, "renormalize": False, "sigmoid": False, "bias": None, "routed_scale": 1.0}
+            found |= dict.fromkeys(GROUPS, 0)
         if self.filters:
             found |= {"k": None, "top_p": 0.0, "min_p": 0.0, "renormalize": False}
         if self.has_terms:

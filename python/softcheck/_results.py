@@ -40,6 +40,11 @@ class Attributes(TypedDict, total=False):
     lse_base2: bool
     k: Any
     renormalize: bool
+    sigmoid: bool
+    groups: int
+    groups_kept: int
+    group_items: int
+    routed_scale: float
     top_p: Any
     min_p: Any
     window: tuple[int, int]
@@ -99,6 +104,8 @@ def _tensors(op: Op, inputs: Any, outputs: Any, attributes: dict[str, Any]) -> _
     tensors = [_tensor(name, array) for name, array in zip(names, several)]
     if op.is_loss and attributes["class_weights"] is not None:
         tensors.append(_tensor("class_weights", attributes["class_weights"]))
+    if op.chooses and attributes["bias"] is not None:
+        tensors.append(_tensor("bias", attributes["bias"]))
     for name in ("mask", "dropout_mask"):
         if attributes[name] is None:
             continue
@@ -153,6 +160,11 @@ def _attributes(op: Op, attributes: dict[str, Any], written: list[_dtypes.Tensor
             given["k"] = 0 if op.filters and value is None else _chosen(value, written)
         elif name == "sigmoid_bias":
             given[name] = number(name, value)
+        elif name == "routed_scale":
+            given[name] = 0.0 if value == off else number(name, value)
+        elif name in _abi.GROUPS:
+            usual = {"groups_kept": attributes["groups"], "group_items": 1}.get(name, 0) if attributes["groups"] else 0
+            given[name] = whole(name, value or usual, 0, 2**31 - 1)
         elif name == "dropout_scale" and attributes["dropout_mask"] is None:
             if value != off:
                 raise UsageError(f"dropout_scale: need dropout_mask too, got {shown(value)} and no mask")
@@ -257,7 +269,8 @@ def assert_output(
     reduction  of cross_entropy_mean and its gradient: "mean" or "sum" over the rows that are not ignored
 
     Losses also take label_smoothing, z_loss and ignore_index; kl_divergence reverse; merges lse_base2; top-k
-    renormalize; top_p_softmax top_p, min_p and k (0: off), renormalize (top_p is a share of the k largest); each of
+    renormalize, and as a router sigmoid, bias (n), groups, groups_kept (all), group_items (1) and routed_scale;
+    top_p_softmax top_p, min_p and k (0: off), renormalize (top_p is a share of the k largest); each of
     them and theta may be an array (...) of a number for each row. attention and attention_backward take window (left,
     right; -1 is all), sinks (heads), alibi_slopes (heads), bias and causal_top_left; sigmoid_attention also
     sigmoid_bias, by default -ln of the number of keys; attention_backward also lse_gradient (like lse), and attention

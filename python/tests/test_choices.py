@@ -224,3 +224,61 @@ def test_filters_at_hand_may_be_of_rows():
             softcheck.assert_output(op, logits, output, k=2**32 + 3)
     with pytest.raises(softcheck.UsageError, match=r"top_p: need shape \(2,\)"):
         softcheck.assert_output("top_p_softmax", logits, got, top_p=np.ones(3, np.float32))
+
+
+def gate(logits, bias, k, groups, groups_kept, group_items, renormalize=True, scale=1.0, sigmoid=True, other=-np.inf):
+    x = wide(logits)
+    p = 1 / (1 + np.exp(-x)) if sigmoid else softmax(x)
+    scores = p if bias is None else p + bias.astype(p.dtype)
+    rows, n = scores.shape
+    if groups:
+        of_groups = np.sort(scores.reshape(rows, groups, n // groups), axis=-1)[..., -group_items:].sum(axis=-1)
+        worst = np.argsort(-of_groups, axis=-1, kind="stable")[:, groups_kept:]
+        scores = scores.copy().reshape(rows, groups, n // groups)
+        np.put_along_axis(scores, worst[..., None], other, axis=1)
+        scores = scores.reshape(rows, n)
+    ids = np.argsort(-scores, axis=-1, kind="stable")[:, :k]
+    weights = np.take_along_axis(p, ids, axis=-1)
+    if renormalize and k > 0:
+        weights = weights / (weights.sum(axis=-1, keepdims=True, dtype=p.dtype) + p.dtype.type(1e-20))
+    return weights * p.dtype.type(scale), ids.astype(np.int32)
+
+
+def router(logits, k, renormalize, sigmoid, bias, groups, groups_kept, group_items, routed_scale):
+    return gate(logits, bias, k, groups, groups_kept, group_items, renormalize, routed_scale, sigmoid)
+
+
+def v3(logits, bias, other=-np.inf):
+    return gate(logits, bias, 4, 8, 4, 2, other=other)
+
+
+def test_a_router_gets_what_it_takes():
+    assert softcheck.check(router, "topk_softmax", **QUICK).verdict == "pass"
+    own = {**QUICK, "domain": "scores=sigmoid renormalize=1 k=4 groups=8 kept=4 group_items=2"}
+    assert softcheck.check(v3, "topk_softmax", **own).verdict == "pass"
+
+    def zeros(logits, bias):  # of the masked groups: no smaller than a negative score
+        return v3(logits, bias, 0)
+
+    report = softcheck.check(zeros, "topk_softmax", **own)
+    assert report.verdict == "fail" and "topk_softmax.ids" in str(report)
+    with pytest.raises(softcheck.UsageError, match="kept=4"):
+        softcheck.check(v3, "topk_softmax", domain="k=4 groups=8", **QUICK)
+    with pytest.raises(softcheck.UsageError, match="topk_softmax"):
+        softcheck.check(softmax, domain="groups=8 kept=4", **QUICK)
+
+
+def test_a_routers_results_at_hand_are_judged():
+    logits, bias = LOGITS[0, :, :8], np.linspace(-2, -1, 8).astype(np.float32)
+    words = {"bias": bias, "sigmoid": True, "groups": 4, "groups_kept": 2, "group_items": 2, "renormalize": True,
+             "contract": "exp=2ulp sum=sequential"}  # fmt: skip
+    result = gate(logits, bias, 2, 4, 2, 2, scale=2.5)
+    assert softcheck.assert_output("topk_softmax", logits, result, routed_scale=2.5, **words)
+    with pytest.raises(softcheck.Violation):
+        softcheck.assert_output("topk_softmax", logits, result, **words)
+    with pytest.raises(softcheck.Violation):
+        softcheck.assert_output("topk_softmax", logits, gate(logits, bias, 2, 4, 2, 2, other=0), **words)
+    with pytest.raises(softcheck.UsageError, match="groups: need a divisor of 8 items"):
+        softcheck.assert_output("topk_softmax", logits, result, **{**words, "groups": 3})
+    with pytest.raises(softcheck.UsageError, match="sigmoid: softmax has none"):
+        softcheck.assert_output("softmax", logits, logits, sigmoid=True)

@@ -14,8 +14,6 @@ PAGES = [
 ]
 # History, of which each entry is a paragraph.
 LONG = {"CHANGELOG.md", "docs/decisions.md"}
-# Written from the proofs.
-GENERATED = {"theory/proofs/THEOREMS.md"}
 WORDS = 90
 BYTES = 30 * 1024
 OTHER_BLOCK = re.compile(r"\||#|!\[|<|-{3,}")
@@ -63,7 +61,7 @@ def name(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_a_paragraph_is_short(page):
-    if name(page) in LONG | GENERATED:
+    if name(page) in LONG:
         pytest.skip("history, or generated")
     long = [block for block in paragraphs(page.read_text()) if len(block.split()) > WORDS]
     assert not long, "\n".join(f"{len(block.split())} words: {block[:100]} ..." for block in long)

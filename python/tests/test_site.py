@@ -80,6 +80,8 @@ def test_the_site_is_whole_and_in_the_order_of_the_doors(site):
     ahead = iter(titles)
     assert [title for title in doors if title.lower() not in map(str.lower, ahead)] == []
     assert "(prefers-color-scheme: dark)" in first
+    theorems = Page(site / "theory/proofs/axioms.tsv.html").text
+    assert "lemma_2_1.upper" in theorems and "adaptive_temperature.maximum" in theorems
 
 
 @pytest.mark.parametrize("width", [1280, 390])

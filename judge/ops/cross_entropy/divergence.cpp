@@ -72,9 +72,8 @@ class DivergenceGradientElements final : public RowElements {
   std::string_view claim() const override { return claim_; }
   Enclosure value(std::size_t j) override { return oracles_.now().gradient(j, upstream_.exact()); }
   Quick quick(std::size_t j) override {
-    const DivergenceTerms::Pair pair = of_.pair(j);
     const Quick scale{upstream_.value, upstream_.error};
-    Quick value = product(scale, slope(pair));
+    Quick value = product(scale, slope(of_.item(j)));
     value.error += 0x1p-1070L;
     return value;
   }
@@ -84,13 +83,12 @@ class DivergenceGradientElements final : public RowElements {
   bool repeats(std::size_t j) const override { return of_.repeats(j); }
   bool overflows(std::size_t) override { return !promised; }
   double metric(std::size_t j, double) override {
-    const DivergenceTerms::Pair pair = of_.pair(j);
-    const Quick w = of_.weight(pair);
-    long double size = w.value;
+    const DivergenceTerms::Item& item = of_.item(j);
+    long double size = item.weight.value;
     if (!of_.reverse()) {
-      size += of_.other(pair).value;
-    } else if (w.value > 0) {
-      size *= std::fabs(of_.ratio(pair).value) + std::fabs(of_.value.value) + 1;
+      size += item.other.value;
+    } else {
+      size *= std::fabs(item.ratio.value) + std::fabs(of_.value.value) + 1;
     }
     return static_cast<double>(std::fabs(upstream_.value) * size);
   }
@@ -100,17 +98,15 @@ class DivergenceGradientElements final : public RowElements {
 
  private:
   // The gradient without upstream.
-  Quick slope(const DivergenceTerms::Pair& pair) const {
-    const Quick w = of_.weight(pair);
-    if (!of_.reverse()) return sum(of_.other(pair), {-w.value, w.error});
-    if (w.value == 0) return {0, w.error};
-    return product(w, sum(of_.ratio(pair), {-of_.value.value, of_.value.error}));
+  Quick slope(const DivergenceTerms::Item& item) const {
+    if (!of_.reverse()) return sum(item.other, {-item.weight.value, item.weight.error});
+    return product(item.weight, sum(item.ratio, {-of_.value.value, of_.value.error}));
   }
   ScalarThreshold<UpperBound> bound(const DivergenceThreshold<UpperBound>& by, std::size_t j) const {
-    const DivergenceTerms::Pair pair = of_.pair(j);
-    const UpperBound size = at_most(slope(pair));
-    if (!of_.reverse()) return by.difference(of_.item(pair), upstream_.magnitude, size);
-    return by.element(of_.item(pair), upstream_.magnitude, at_most(of_.value), upstream_.magnitude * size);
+    const DivergenceTerms::Item& item = of_.item(j);
+    const UpperBound size = at_most(slope(item));
+    if (!of_.reverse()) return by.difference(item.bounds, upstream_.magnitude, size);
+    return by.element(item.bounds, upstream_.magnitude, at_most(of_.value), upstream_.magnitude * size);
   }
 
   std::string_view claim_;

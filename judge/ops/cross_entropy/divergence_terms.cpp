@@ -1,7 +1,10 @@
 #include "judge/ops/cross_entropy/divergence_terms.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
+#include "judge/ops/rows/result_limits.hpp"
 #include "numerics/enclosures/coarse.hpp"
 #include "numerics/formats/next_double.hpp"
 
@@ -76,6 +79,7 @@ DivergenceTerms::Kind DivergenceTerms::kind_of(const RowInputs& row) {
     if (v[j] == -infinity) largest = std::fmax(largest, w[j]);
   }
   if (largest == -infinity) return Kind::finite;
+  if (may_overflow(row)) return Kind::unknown;
   const long double least = 4 * properties(row.contract.accumulator).smallest_normal;
   return DistributionTerms(row, w).coefficient(largest).value >= least ? Kind::infinite : Kind::unknown;
 }
@@ -87,15 +91,26 @@ DivergenceTerms::DivergenceTerms(const RowInputs& row)
       others_(reverse_ ? std::span<const double>(row.auxiliary[0]) : row.logits),
       weighing_(row, logits_),
       other_(row, others_) {
+  std::map<std::pair<double, double>, std::size_t> found;
+  item_of_.reserve(logits_.size());
   for (std::size_t j = 0; j < logits_.size(); ++j) {
-    if (logits_[j] != -infinity) ++times_[{logits_[j], others_[j]}];
+    const bool same = j > 0 && logits_[j] == logits_[j - 1] && others_[j] == others_[j - 1];
+    if (!same) {
+      const auto [place, fresh] = found.try_emplace({logits_[j], others_[j]}, items_.size());
+      if (fresh) items_.push_back(item(logits_[j], others_[j]));
+      item_of_.push_back(place->second);
+    } else {
+      item_of_.push_back(item_of_.back());
+    }
+    ++items_[item_of_[j]].times;
   }
   SignedSum terms, sizes;
-  for (const auto& [logits, times] : times_) {
-    const Pair pair{logits.first, logits.second};
-    const Quick all = sum(weighing_.negative_log(pair.w), other_.negative_log(pair.v));
-    terms.add(product(weight(pair), ratio(pair)), times);
-    sizes.add(product(weight(pair), all), times);
+  for (const auto& [logits, at] : found) {
+    const Item& each = items_[at];
+    if (each.hidden) continue;
+    const Quick all = sum(weighing_.negative_log(logits.first), other_.negative_log(logits.second));
+    terms.add(product(each.weight, each.ratio), each.times);
+    sizes.add(product(each.weight, all), each.times);
     largest_ = std::fmax(largest_, static_cast<double>(all.value));
   }
   value = terms.total();
@@ -110,25 +125,23 @@ DivergenceTerms::DivergenceTerms(const RowInputs& row)
   largest_ = std::fmax(largest_, std::exp(upper(weighing_.statistics.log_sum)) * static_cast<double>(metric));
 }
 
-Quick DivergenceTerms::ratio(const Pair& pair) const {
-  const Quick w = weighing_.negative_log(pair.w);
-  return sum(other_.negative_log(pair.v), {-w.value, w.error});
-}
-
-DivergenceItem<UpperBound> DivergenceTerms::item(const Pair& pair) const {
-  DivergenceItem<UpperBound> item;
-  item.coefficient = at_most(weight(pair));
-  item.deviation = rounded_up(weighing_.deviation(pair.w) * (1 + 0x1p-50L));
-  item.other_coefficient = at_most(other(pair));
-  item.other_deviation = rounded_up(other_.deviation(pair.v) * (1 + 0x1p-50L));
-  if (pair.w != -infinity && pair.v != -infinity) item.ratio = at_most(ratio(pair));
+DivergenceTerms::Item DivergenceTerms::item(double w, double v) const {
+  Item item{.hidden = w == -infinity, .weight = weighing_.coefficient(w), .other = other_.coefficient(v), .bounds = {}};
+  item.bounds.coefficient = at_most(item.weight);
+  item.bounds.deviation = rounded_up(weighing_.deviation(w) * (1 + 0x1p-50L));
+  item.bounds.other_coefficient = at_most(item.other);
+  item.bounds.other_deviation = rounded_up(other_.deviation(v) * (1 + 0x1p-50L));
+  if (item.hidden || v == -infinity) return item;
+  const Quick log = weighing_.negative_log(w);
+  item.ratio = sum(other_.negative_log(v), {-log.value, log.error});
+  item.bounds.ratio = at_most(item.ratio);
   return item;
 }
 
 DivergenceThreshold<UpperBound> DivergenceTerms::threshold(Grants grants) const {
   DivergenceThreshold<UpperBound> threshold(row_.contract, weighing_.statistics, other_.statistics, grants);
-  for (const auto& [logits, times] : times_) {
-    threshold.add(item({logits.first, logits.second}), static_cast<double>(times));
+  for (const Item& item : items_) {
+    if (!item.hidden) threshold.add(item.bounds, static_cast<double>(item.times));
   }
   return threshold;
 }

@@ -2,9 +2,8 @@
 
 #include <cmath>
 #include <cstddef>
-#include <map>
 #include <span>
-#include <utility>
+#include <vector>
 
 #include "judge/ops/rows/judged_row.hpp"
 #include "judge/ops/rows/row_elements.hpp"
@@ -36,12 +35,16 @@ class DistributionTerms {
 /// one.
 class DivergenceTerms {
  public:
-  /// The logits of an item.
-  struct Pair {
-    double w, v;
+  /// All items with the same two logits.
+  struct Item {
+    bool hidden;            // the logit of w is -inf
+    std::size_t times = 0;  // how many there are
+    Quick weight, other;    // w, v
+    Quick ratio{0, 0};      // ln w - ln v, if both logits are finite
+    numerics::DivergenceItem<numerics::UpperBound> bounds;
   };
-  /// Does a positive weight meet a coefficient of 0? Unknown if it may underflow in a kernel, or a row has no finite
-  /// logit.
+  /// Does a positive weight meet a coefficient of 0? Unknown if it may underflow in a kernel, if logits may overflow
+  /// there, or if a row has no finite logit.
   enum class Kind { finite, infinite, unknown };
   static Kind kind_of(const RowInputs& row);
 
@@ -49,14 +52,9 @@ class DivergenceTerms {
   explicit DivergenceTerms(const RowInputs& row);
 
   bool reverse() const { return reverse_; }
-  Pair pair(std::size_t j) const { return {logits_[j], others_[j]}; }
-  bool repeats(std::size_t j) const { return logits_[j] == logits_[j - 1] && others_[j] == others_[j - 1]; }
-  Quick weight(const Pair& pair) const { return weighing_.coefficient(pair.w); }
-  Quick other(const Pair& pair) const { return other_.coefficient(pair.v); }
-  /// ln w - ln v.
-  Quick ratio(const Pair& pair) const;
+  const Item& item(std::size_t j) const { return items_[item_of_[j]]; }
+  bool repeats(std::size_t j) const { return item_of_[j] == item_of_[j - 1]; }
 
-  numerics::DivergenceItem<numerics::UpperBound> item(const Pair& pair) const;
   numerics::DivergenceThreshold<numerics::UpperBound> threshold(numerics::Grants grants) const;
   numerics::DivergenceOracle oracle() const { return {row_.logits, row_.auxiliary[0], row_.theta, reverse_}; }
 
@@ -71,13 +69,14 @@ class DivergenceTerms {
 
  private:
   bool cancels() const { return !row_.contract.has_centred_lse(); }
+  Item item(double w, double v) const;
 
   const RowInputs row_;
   bool reverse_;
   std::span<const double> logits_, others_;
   DistributionTerms weighing_, other_;
-  // The items with a weight: long rows have few different ones.
-  std::map<std::pair<double, double>, std::size_t> times_;
+  std::vector<Item> items_;
+  std::vector<std::size_t> item_of_;  // of each j: long rows have few different ones
   double largest_ = 0;
 };
 

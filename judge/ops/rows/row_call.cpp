@@ -317,6 +317,14 @@ CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   traits.top_p = attributes.top_p;
   traits.min_p = attributes.min_p;
   if (attributes.k != 0 && !op->filters) traits.lengths["k"] = static_cast<std::uint64_t>(attributes.k);
+  if (attributes.groups != 0) {
+    traits.lengths["groups"] = static_cast<std::uint64_t>(attributes.groups);
+    traits.lengths["kept"] = static_cast<std::uint64_t>(attributes.groups_kept);
+    traits.lengths["group_items"] = static_cast<std::uint64_t>(attributes.group_items);
+  }
+  traits.sigmoid = attributes.sigmoid;
+  traits.routed_scale = attributes.routed_scale;
+  traits.bias = op->inputs.size() > 1 && op->inputs[1].role == Role::bias && op.rows().has_input(1, matrix.auxiliary);
   traits.unwritten = op->number == SOFTCHECK_OP_MERGE_STATES && traits.infinite && (matrix.auxiliary & domain_bit) == 0;
   if (is_loss(op)) {
     traits.z_loss = attributes.z_loss;

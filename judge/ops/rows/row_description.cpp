@@ -23,6 +23,12 @@ std::string attributes_text(const RowMatrixCase& matrix, Op op) {
   std::string text = attributes.lse_base2 ? ", lse_base2" : "";
   if (attributes.k != 0) text += ", k " + std::to_string(attributes.k);
   if (attributes.renormalize) text += ", renormalize";
+  if (attributes.sigmoid) text += ", sigmoid";
+  if (attributes.groups != 0) {
+    text += ", groups " + std::to_string(attributes.groups) + ", groups_kept " +
+            std::to_string(attributes.groups_kept) + ", group_items " + std::to_string(attributes.group_items);
+  }
+  if (attributes.routed_scale != 0) text += ", routed_scale " + numerics::hex_float(attributes.routed_scale);
   if (attributes.top_p != 0) text += ", top_p " + numerics::hex_float(attributes.top_p);
   if (attributes.min_p != 0) text += ", min_p " + numerics::hex_float(attributes.min_p);
   if (op->of_whole_calls) text += attributes.mean ? ", mean" : ", sum";

@@ -18,7 +18,12 @@ namespace {
 using namespace numerics;
 
 // Can a fully masked row be judged as a row of equal items?
-bool may_be_uniform(const RowOp& op) { return op.traits.answers.masked_rows && op.traits.inputs.size() == 1; }
+bool may_be_uniform(const RowOp& op) {
+  const std::span<const OpInput> others = op.traits.inputs.subspan(1);
+  // A router's bias is no part of such a row.
+  return op.traits.answers.masked_rows &&
+         std::ranges::all_of(others, [](const OpInput& input) { return input.role == Role::bias; });
+}
 
 // Is value i, of `count`, what masked= requires?
 bool is_masked_value(const RowOp& op, const JudgedRow& row, std::size_t i) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "judge/ops/rows/judged_row.hpp"
+#include "judge/ops/topk_softmax/router.hpp"
 #include "numerics/enclosures/enclosure.hpp"
 #include "numerics/formats/special_values.hpp"
 
@@ -56,7 +57,7 @@ Attributes drawn_choice(std::uint64_t auxiliary, std::size_t n) {
   Attributes attributes;
   attributes.k = static_cast<std::int32_t>(std::min<std::uint64_t>(k, n));
   attributes.renormalize = (auxiliary & renormalize_bit) != 0;
-  return attributes;
+  return with_router(attributes, auxiliary, n);
 }
 
 std::uint64_t closed_choices(const Domain& domain) {
@@ -68,7 +69,7 @@ std::uint64_t closed_choices(const Domain& domain) {
 std::uint64_t set_choices(const Domain& domain) {
   std::uint64_t common = k_bits;
   for (const std::uint64_t code : codes_of(domain)) common &= code;
-  return common | (domain.renormalized ? renormalize_bit : 0);
+  return common | (domain.renormalized ? renormalize_bit : 0) | router_bits(domain);
 }
 
 TopkChoice::TopkChoice(std::span<const double> logits, std::span<const double> ids, std::string_view set_claim,

@@ -16,10 +16,10 @@
 
 namespace softcheck::proptests {
 
-/// k and renormalize of a call with rows of n items, from the low six bits of RowCase::auxiliary: k is 1 to 16, some
-/// larger number, n, n - 1 or half of n, and at most n.
+/// The attributes of a call with rows of n items; k and renormalize from the low six bits of RowCase::auxiliary: k is 1
+/// to 16, some larger number, n, n - 1 or half of n, and at most n.
 Attributes drawn_choice(std::uint64_t auxiliary, std::size_t n);
-/// RowOp::closed_auxiliaries and set_auxiliaries for the domain's k and renormalize.
+/// RowOp::closed_auxiliaries and set_auxiliaries for the domain's words.
 std::uint64_t closed_choices(const Domain& domain);
 std::uint64_t set_choices(const Domain& domain);
 

@@ -9,6 +9,7 @@
 
 #include "judge/ops/rows/judged_row.hpp"
 #include "judge/ops/rows/row_elements.hpp"
+#include "judge/ops/topk_softmax/router.hpp"
 #include "judge/ops/topk_softmax/topk_choice.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/formats/special_values.hpp"
@@ -74,13 +75,14 @@ class WeightElements final : public RowElements {
 };
 
 // The first weight that is negative or -0, or that of a masked item and not +0.
-std::optional<ValueFinding> wrong_zero(std::span<const double> weights, const WeightElements& elements) {
+std::optional<ValueFinding> wrong_zero(std::span<const double> weights, std::span<const double> chosen,
+                                       std::string_view claim) {
   for (std::size_t a = 0; a < weights.size(); ++a) {
     const double got = weights[a];
-    const bool masked = elements.is_masked(a) && got != 0;
+    const bool masked = std::isinf(chosen[a]) && got != 0;
     if (std::isnan(got) ? !masked : !masked && !std::signbit(got)) continue;
     const std::string_view reason = masked ? "the weight of an item of -inf" : "no weight is negative or -0";
-    return ValueFinding{elements.claim(), a, Enclosure(0), got, 0, Decision::violated, {}, false, reason};
+    return ValueFinding{claim, a, Enclosure(0), got, 0, Decision::violated, {}, false, reason};
   }
   return std::nullopt;
 }
@@ -115,7 +117,8 @@ ChosenItems<UpperBound> chosen_items(std::size_t count, double maximum, std::spa
 }
 
 class TopkSoftmax final : public RowOp {
-  static constexpr std::array inputs{OpInput{Role::logits}};
+  static constexpr std::array inputs{OpInput{Role::logits},
+                                     OpInput{Role::bias, Extent::classes, false, NanReach::row, true, true}};
   static constexpr std::array<std::string_view, 2> outputs{"weights", "ids"};
   static constexpr std::array<std::string_view, 3> claims{"kernel.topk_softmax.weight", "kernel.topk_softmax.ids",
                                                           "kernel.topk_softmax.order"};
@@ -141,6 +144,12 @@ class TopkSoftmax final : public RowOp {
   Attributes attributes(std::uint64_t auxiliary, std::size_t n) const override { return drawn_choice(auxiliary, n); }
   std::uint64_t closed_auxiliaries(const Domain& domain) const override { return closed_choices(domain); }
   std::uint64_t set_auxiliaries(const Domain& domain) const override { return set_choices(domain); }
+  bool has_input(std::size_t k, std::uint64_t auxiliary) const override { return k == 0 || has_bias(auxiliary); }
+  std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
+                                                std::uint64_t auxiliary) const override {
+    if (is_router(auxiliary)) return router_inputs(format, logits, auxiliary);
+    return {{logits.begin(), logits.end()}, {}};
+  }
   std::size_t width(std::size_t n, std::uint64_t auxiliary) const override {
     return static_cast<std::size_t>(drawn_choice(auxiliary, n).k);
   }
@@ -156,9 +165,19 @@ class TopkSoftmax final : public RowOp {
     const RowCascade cascade(row.logits, 1);
     const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, 1);
     const TopkThreshold<UpperBound> granted(row.contract, statistics);
-    verdicts.findings.push_back(choice.set(row.contract, granted));
-    verdicts.findings.push_back(choice.order(row.contract, granted));
     const std::vector<double> chosen = choice.logits();
+    if (ranks_scores(row)) {
+      const RouterChoice router(row, coefficients(row, granted));
+      verdicts.findings.push_back(router.set(claims[1], row.got.subspan(k)));
+      verdicts.findings.push_back(router.order(claims[2], row.got.subspan(k)));
+    } else {
+      verdicts.findings.push_back(choice.set(row.contract, granted));
+      verdicts.findings.push_back(choice.order(row.contract, granted));
+    }
+    if (row.attributes.sigmoid) {
+      SigmoidElements elements(row, chosen, claims[0]);
+      return judge_weights(row, weights, chosen, elements, verdicts);
+    }
     // If all chosen items are masked, the kernel divides 0 by 0.
     const bool divides = row.attributes.renormalize;
     if (divides && std::ranges::all_of(chosen, [](double x) { return std::isinf(x); })) {
@@ -166,23 +185,25 @@ class TopkSoftmax final : public RowOp {
     }
     WeightElements elements = weights_of(row, choice.items(), chosen);
     set_thresholds(row, statistics, cascade, chosen, elements);
-    if (const auto wrong = above_one(row.contract, statistics, weights, elements)) {
-      return verdicts.findings.push_back(*wrong);
+    if (row.attributes.routed_scale == 0) {
+      if (const auto wrong = above_one(row.contract, statistics, weights, elements)) {
+        return verdicts.findings.push_back(*wrong);
+      }
     }
-    judge_weights(row, weights, elements, verdicts);
+    judge_weights(row, weights, chosen, elements, verdicts);
   }
 
   // Of equal items, chooses those with the lowest indices.
   void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
     const PrecisionScope precision(113);
-    const std::vector<std::size_t> items = largest_items(row.logits, lower.size() / 2);
+    const std::vector<std::size_t> items = exact_items(row, lower.size() / 2);
     std::vector<double> chosen;
     for (const std::size_t item : items) chosen.push_back(row.logits[item]);
     if (items.empty()) return;
-    WeightElements elements = weights_of(row, items, chosen);
+    const std::unique_ptr<RowElements> elements = exact_weights(row, items, chosen);
     for (std::size_t a = 0; a < items.size(); ++a) {
-      const auto value = [&] { return elements.value(a); };
-      const Enclosure exact = elements.is_masked(a) ? Enclosure(0) : refined(value(), value);
+      const auto value = [&] { return factor_of(row) * elements->value(a); };
+      const Enclosure exact = std::isinf(chosen[a]) ? Enclosure(0) : refined(value(), value);
       lower[a] = exact.lower_double();
       upper[a] = exact.upper_double();
       lower[items.size() + a] = upper[items.size() + a] = static_cast<double>(items[a]);
@@ -191,22 +212,63 @@ class TopkSoftmax final : public RowOp {
 
   void grant(const RowInputs& row, std::span<double> allowed) const override {
     const PrecisionScope precision(113);
-    const std::vector<std::size_t> items = largest_items(row.logits, allowed.size() / 2);
+    const std::vector<std::size_t> items = exact_items(row, allowed.size() / 2);
     std::vector<double> chosen;
     for (const std::size_t item : items) chosen.push_back(row.logits[item]);
     if (items.empty()) return;
-    const RowCascade cascade(row.logits, 1);
-    const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, 1);
-    WeightElements elements = weights_of(row, items, chosen);
-    set_thresholds(row, statistics, cascade, chosen, elements);
+    const std::unique_ptr<RowElements> weights = exact_weights(row, items, chosen);
+    ScaledElements elements(*weights, row.attributes.routed_scale == 0 ? 1 : row.attributes.routed_scale, row.contract);
     // Ids have no threshold: another id is right if the two items' weights may be exchanged.
     std::ranges::fill(allowed, nan);
-    for (std::size_t a = 0; a < items.size(); ++a) allowed[a] = granted(row.contract, elements, a);
+    for (std::size_t a = 0; a < items.size(); ++a) {
+      allowed[a] = granted(row.contract, row.attributes.routed_scale == 0 ? *weights : elements, a);
+    }
   }
 
   bool has_masked_value(std::size_t, std::size_t) const override { return true; }
 
  private:
+  static Enclosure factor_of(const RowInputs& row) {
+    return Enclosure(row.attributes.routed_scale == 0 ? 1 : row.attributes.routed_scale);
+  }
+
+  // Each item's coefficient.
+  static std::vector<Coefficient> coefficients(const RowInputs& row, const TopkThreshold<UpperBound>& granted) {
+    std::vector<Coefficient> result;
+    if (row.attributes.sigmoid) {
+      for (const double x : row.logits) result.push_back(sigmoid_coefficient(row.contract, x));
+      return result;
+    }
+    std::vector<std::size_t> places(row.logits.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    WeightElements elements(row.logits, std::move(places), row.contract.output, claims[0]);
+    elements.set_thresholds(granted.weights(), granted.weights());
+    for (std::size_t i = 0; i < row.logits.size(); ++i) {
+      const Quick p = elements.quick(i);
+      result.push_back({p.value, p.error, {UpperBound(elements.threshold(i)), UpperBound()}});
+    }
+    return result;
+  }
+
+  static std::vector<std::size_t> exact_items(const RowInputs& row, std::size_t k) {
+    if (!ranks_scores(row)) return largest_items(row.logits, k);
+    const RowCascade cascade(row.logits, 1);
+    const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, 1);
+    const TopkThreshold<UpperBound> granted(row.contract, statistics);
+    return RouterChoice(row, coefficients(row, granted)).items();
+  }
+
+  // The weights without their factor.
+  static std::unique_ptr<RowElements> exact_weights(const RowInputs& row, const std::vector<std::size_t>& items,
+                                                    std::span<const double> chosen) {
+    if (row.attributes.sigmoid) return std::make_unique<SigmoidElements>(row, chosen, claims[0]);
+    const RowCascade cascade(row.logits, 1);
+    const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, 1);
+    std::unique_ptr<WeightElements> elements(new WeightElements(weights_of(row, items, chosen)));  // it cannot move
+    set_thresholds(row, statistics, cascade, chosen, *elements);
+    return elements;
+  }
+
   // The k largest items in descending order; of equal ones the lowest indices.
   static std::vector<std::size_t> largest_items(std::span<const double> logits, std::size_t k) {
     std::vector<std::size_t> items(logits.size());
@@ -236,12 +298,18 @@ class TopkSoftmax final : public RowOp {
     elements.set_thresholds(granted.renormalised(items), plain.renormalised(items));
   }
 
-  void judge_weights(const JudgedRow& row, std::span<const double> weights, WeightElements& elements,
-                     RowVerdicts& verdicts) const {
+  void judge_weights(const JudgedRow& row, std::span<const double> weights, std::span<const double> chosen,
+                     RowElements& elements, RowVerdicts& verdicts) const {
+    // If all chosen coefficients of a router may underflow, the kernel divides 0 by 0.
+    if (ranks_scores(row) && !elements.promised) return verdicts.vacuity.add_row(true);
     if (elements.promised || !may_overflow(row)) {
-      if (const auto wrong = wrong_zero(weights, elements)) return verdicts.findings.push_back(*wrong);
+      if (const auto wrong = wrong_zero(weights, chosen, claims[0])) return verdicts.findings.push_back(*wrong);
     }
-    judge_elements(*this, Extent::vectors, {row, weights}, elements, verdicts);
+    if (row.attributes.routed_scale == 0) {
+      return judge_elements(*this, Extent::vectors, {row, weights}, elements, verdicts);
+    }
+    ScaledElements scaled(elements, row.attributes.routed_scale, row.contract);
+    judge_elements(*this, Extent::vectors, {row, weights}, scaled, verdicts);
   }
 };
 

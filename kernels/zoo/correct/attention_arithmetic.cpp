@@ -92,17 +92,18 @@ CORRECT(attention_correct_lazy_maximum, attend_without_entropy) {
 
 // As for tensor cores, weights are rounded to bf16 before they multiply the values; their sum is not rounded.
 // @judged attention bf16: plain entropy=exact weights=bf16; pass
-CORRECT(attention_correct_narrow_weights, attend) {
-  const auto x = scores(row);
-  const Real m = largest(x);
-  State<Real> s = accumulate(row, x, m);
-  s.values.assign(row.out.size(), 0);
-  for (std::size_t j = 0; j < x.size(); ++j) {
-    if (x[j] == lowest<Real>) continue;
-    const Real w = rounded_to_bf16(static_cast<float>(std::exp(x[j] - m)));
-    for (std::size_t c = 0; c < s.values.size(); ++c) s.values[c] += w * row.values[j * s.values.size() + c];
-  }
-  finish(row, s);
+CORRECT(attention_correct_narrow_weights, attend) { attend_stored_weights(row, rounded_to_bf16); }
+
+// As FlashAttention-3 in 8 bits: weights times 2^8 are rounded to e4m3 before they multiply the values. So the largest
+// is 256; without the factor those below 2^-10 would be 0.
+// @judged attention e4m3 bf16 f32: plain entropy=exact weights=e4m3:2^8; pass
+CORRECT(attention_correct_byte_weights, attend) {
+  attend_stored_weights(row, [](float w) { return 0x1p-8F * rounded_to_byte(0, 0x1p8F * w); });
+}
+
+// @judged attention e5m2 f16: plain entropy=exact weights=e5m2; pass
+CORRECT(attention_correct_byte_weights_in_e5m2, attend) {
+  attend_stored_weights(row, [](float w) { return rounded_to_byte(1, w); });
 }
 
 // Three passes, each of which computes every score; probabilities are divided before they multiply the values.

@@ -140,9 +140,11 @@ SOFTCHECK_API void softcheck_free(char* report);
  *                      "-Infinity"; null for more than 2^20 of them
  *   "ended_early"      why the report is partial: interrupted, or out of budget; "" if it is complete
  *   "attributes"       if the call has some: "label_smoothing", "z_loss", "softcap", "ignore_index"; if they are on,
- *                      "top_p" and "min_p"; for top-k "k" and "renormalize"; for a mean of losses "mean"; for attention
- *                      "window", "softcap", "causal_top_left" and "interleaved_heads", with a dropout also
- *                      "dropout_scale", and for sigmoid attention "sigmoid_bias"
+ *                      "top_p" and "min_p"; for top-k "k" and "renormalize", for a router "sigmoid", "groups",
+ *                      "groups_kept", "group_items" and "routed_scale"; for a mean of losses "mean"; for
+ *                      kl_divergence "reverse"; for attention "window", "softcap", "causal_top_left" and
+ *                      "interleaved_heads", with a dropout also "dropout_scale", and for sigmoid attention
+ *                      "sigmoid_bias"
  *
  * At effort "exhaustive" also "statements":
  * [{"name", "rows", "judged", "verdict", "share", "share_at_most", "claim", "worst", "least_exponential",
@@ -188,7 +190,7 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *                          upstream. Their attribute mean is 1 for the mean and 0 for the sum
  *   kl_divergence          logits, teacher (..., n)[, upstream (...)]; out (...), for its gradient (..., n)
  *   merge_states           out (parts, ..., dim), lse (parts, ...); out (..., dim), lse (...)
- *   topk_softmax           logits (..., n); weights (..., k), ids (..., k) of int32 or int64
+ *   topk_softmax           logits (..., n)[, bias (n)]; weights (..., k), ids (..., k) of int32 or int64
  *   attention              q (..., queries, dim), k (..., keys, dim), v (..., keys, value dim)[, mask (..., queries,
  *                          keys)], with two to four dimensions, batch and heads first; out[, lse[, entropy]]. In a
  *                          call of version 2 input_roles may name the inputs, in any order: also sinks, slopes and
@@ -213,10 +215,10 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *
  * Tensors are on the CPU and may have any strides, including 0 and negative ones. A mask is uint8 or bool and is
  * broadcast. Labels are int32 or int64. Class weights have the logits' dtype, or float64 for float64 logits, else
- * float32. For losses, kl_divergence, merge_states, topk_softmax, top_p_softmax, attention and attention_backward, a call whose
- * abi_version is 2 is a softcheck_call_2, and the function reads the op's attributes from it (softcheck_kernel.h).
- * Without version 2 they are off, and ignore_index is -100. topk_softmax needs k. For other ops the function does not
- * read abi_version.
+ * float32. For losses, kl_divergence, merge_states, topk_softmax, top_p_softmax, attention and attention_backward, a
+ * call whose abi_version is 2 is a softcheck_call_2, and the function reads the op's attributes from it
+ * (softcheck_kernel.h). Without version 2 they are off, and ignore_index is -100. topk_softmax needs k. For other ops
+ * the function does not read abi_version.
  *
  * The function reads these options: op, contract, exempt, worst, interrupted, progress and context. Adds "judged",
  * "failed", "seconds", "contract", "ended_early" as above, "worst": [{"index", "of", "claim", "item", "got",
@@ -239,7 +241,7 @@ SOFTCHECK_API int softcheck_judge_tensors(const softcheck_call* call, const soft
  * the call are not read.
  *
  * which          0 is the first output; for attention 1 is lse and 2 entropy; for attention_backward 3 is dsinks and 4
- *                dbias. For topk_softmax the ids are those of the largest logits; of equal logits, the lowest ids
+ *                dbias. For topk_softmax the ids are those of the largest logits or scores, of equal ones the lowest
  * lower, upper   the doubles on both sides of each value; both NaN if the value is NaN
  * count          length of each array: the number of elements of the output. Any other count returns SOFTCHECK_USAGE,
  *                and the report's "shape" and "count" have the right one. To ask for them pass count 0; lower and upper

@@ -16,7 +16,7 @@
 namespace softcheck::proptests {
 namespace {
 
-constexpr std::array<std::string_view, 3> row_lengths{"n", "rows", "k"};
+constexpr std::array<std::string_view, 6> row_lengths{"n", "rows", "k", "groups", "kept", "group_items"};
 constexpr std::array<std::string_view, 8> attention_lengths{"batch", "heads", "group",  "queries",
                                                             "keys",  "dim",   "values", "page"};
 constexpr std::uint64_t most_alignment = 4096;  // a page: no buffer's address is a multiple of more
@@ -245,7 +245,26 @@ void relate_lengths(Domain& domain) {
   }
 }
 
+// A router's inputs are finite. Its items fall into groups of one size, of which those kept have k items.
+void complete_router(Domain& domain) {
+  domain.finite |= domain.routes();
+  if (!domain.has_groups()) return;
+  const std::uint64_t groups = std::max<std::uint64_t>(routed_length(domain, "groups"), 1);
+  const std::uint64_t kept = std::clamp<std::uint64_t>(routed_length(domain, "kept"), 1, groups);
+  const LengthRange k = domain.length("k");
+  const std::uint64_t chosen = k.least == k.most ? k.least : std::max<std::uint64_t>(k.least, 1);
+  const std::uint64_t size = std::max(routed_length(domain, "group_items"), (chosen + kept - 1) / kept);
+  const LengthRange all{.least = groups * std::max<std::uint64_t>(size, 1), .multiple = groups};
+  domain.lengths["n"] = intersection(domain.length("n"), all);
+  const LengthRange& n = domain.lengths["n"];
+  if (!n.contains(n.nearest(n.least))) refuse_word("groups", "an n of which equal groups of enough items are made");
+}
+
 }  // namespace
+
+std::uint64_t routed_length(const Domain& domain, std::string_view name) {
+  return domain.lengths.contains(name) ? domain.length(name).nearest(8) : 0;
+}
 
 Domain parse_domain(std::string_view words, bool attention) {
   Domain domain;
@@ -266,6 +285,7 @@ Domain parse_domain(std::string_view words, bool attention) {
     refuse_word(words_of(name, given), "a length " + name + " that some call can have");
   }
   relate_lengths(domain);
+  if (!attention) complete_router(domain);
   // A row of no classes has no label, and one of no items no visible one.
   if (domain.no_ignored || (domain.all_see && !attention)) {
     domain.lengths["n"] = intersection(domain.length("n"), {.least = 1});
@@ -304,6 +324,8 @@ std::string to_string(const CallTraits& call) {
   if (call.mean) text += ", a mean";
   if (call.top_p != 0) text += ", with top_p";
   if (call.min_p != 0) text += ", with min_p";
+  if (call.sigmoid) text += ", of sigmoids";
+  if (call.routed_scale != 0) text += ", scaled";
   if (call.ignore_index != usual_ignore_index) text += ", ignore_index " + std::to_string(call.ignore_index);
   return text;
 }

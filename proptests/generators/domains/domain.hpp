@@ -56,8 +56,8 @@ struct FixedTerms {
 
 /// The properties of a call that a domain can restrict.
 struct CallTraits {
-  /// "n" and "rows", for top-k "k"; for attention "batch", "heads", "group", "queries", "keys", "dim" and "values",
-  /// with pages "page".
+  /// "n" and "rows", for top-k "k", of routers "groups", "kept" and "group_items"; for attention "batch", "heads",
+  /// "group", "queries", "keys", "dim" and "values", with pages "page".
   std::map<std::string, std::uint64_t, std::less<>> lengths;
   double theta = 1;
   double scale = 1;
@@ -84,7 +84,8 @@ struct CallTraits {
   bool renormalize = false;
   bool mean = false;     // for a loss over whole calls: the sum is divided
   bool reverse = false;  // of a divergence
-  double top_p = 0, min_p = 0;
+  bool sigmoid = false;  // of a router
+  double top_p = 0, min_p = 0, routed_scale = 0;
   // Attention's attributes (softcap is also a loss's): are they on?
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false, dropout = false;
   std::optional<numerics::Format> cache;  // the format of keys and values, if not the call's
@@ -137,6 +138,8 @@ struct Domain {
   bool reverse_only = false;   // reverse = 1
   bool no_top_p = false;       // top_p = 0
   bool no_min_p = false;       // min_p = 0
+  // Top-k: calls of a router (and a bias, below). Without their words no call is one. A length "groups" is a word, too.
+  bool sigmoid_scores = false, either_scores = false, groups = false, routed_scale = false;
   // Attention: attributes beyond version 1 of the ABI that calls may have; without their words no call has them.
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false, dropout = false;
   std::optional<numerics::Format> cache;  // the format of keys and values, if not the call's
@@ -164,6 +167,9 @@ struct Domain {
   bool has_fixed_bias() const { return fixed != nullptr && fixed->bias; }
   /// Does every call have sequences of different lengths?
   bool has_sequences() const { return packed || pages; }
+  bool has_groups() const { return groups || lengths.contains("groups"); }
+  /// Of rows: are its calls a router's?
+  bool routes() const { return sigmoid_scores || either_scores || routed_scale || bias || has_groups(); }
   /// Can calls have attributes?
   bool has_attributes() const;
   /// Does the domain contain every call?
@@ -195,8 +201,8 @@ struct DomainWord {
 std::vector<DomainWord> domain_words();
 
 /// Parses words separated by blanks or commas: those of domain_words(), and lengths. Lengths of rows: n, rows, for
-/// top-k k; of attention: batch, heads (of queries), group (query heads per key head), queries, keys, dim, values, page
-/// (slots per page).
+/// top-k k, groups, kept (groups) and group_items; of attention: batch, heads (of queries), group (query heads per key
+/// head), queries, keys, dim, values, page (slots per page).
 ///
 ///   NAME=V  NAME<=V  NAME>=V   the length has this value, or lies in this range
 ///   NAME=Vk                    the length is a multiple of V: n=16k
@@ -204,6 +210,9 @@ std::vector<DomainWord> domain_words();
 ///
 /// throws   std::invalid_argument with the word and the list of words
 Domain parse_domain(std::string_view words, bool attention);
+
+/// The number of groups, of kept groups, or of items that a group's score adds, which a router's calls have; 0: any.
+std::uint64_t routed_length(const Domain& domain, std::string_view name);
 
 /// The words of all restrictions, such that parse_domain(to_string(d), attention) == d; empty if there are none.
 std::string to_string(const Domain& domain);

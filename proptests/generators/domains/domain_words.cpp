@@ -48,6 +48,13 @@ constexpr DomainRow cache(std::string_view word, std::string_view means) {
 }
 
 constexpr bool any_call(const CallTraits&) { return true; }
+
+// Calls of routers have it.
+template <bool Domain::*member>
+constexpr DomainRow router(std::string_view word, std::string_view means) {
+  return flag<member>(word, Calls::rows, means, any_call);
+}
+
 bool has_usual_scale(const CallTraits& call) {
   const auto dim = call.lengths.find("dim");
   return dim == call.lengths.end() || call.scale == 1 / std::sqrt(static_cast<double>(dim->second));
@@ -162,6 +169,10 @@ constexpr DomainRow rows_in_order[]{
     flag<&Domain::top_k>("top_k", Calls::rows, "sampling: calls have k, with renormalize 0 or 1", any_call),
     flag<&Domain::per_row>("per_row", Calls::rows, "sampling: each row has its own k, top_p, min_p and temperature",
                            any_call),
+    router<&Domain::sigmoid_scores>("scores=sigmoid", "routers: weights and choice are by sigmoids of finite logits"),
+    router<&Domain::either_scores>("scores=either", "routers: some calls are of sigmoids, some of a softmax"),
+    router<&Domain::groups>("groups", "routers: calls have groups of items; groups=8 has 8, of which kept=4 keeps 4"),
+    router<&Domain::routed_scale>("routed_scale", "routers: calls have a factor of the weights"),
     flag<&Domain::window>("window", Calls::attention, "calls may have a window", any_call),
     flag<&Domain::softcap>("softcap", Calls::attention, "calls may have a softcap", any_call),
     {{"sinks", Calls::attention, "calls may have sinks"},
@@ -169,7 +180,7 @@ constexpr DomainRow rows_in_order[]{
      [](Domain& domain) { domain.sinks = true; },
      any_call},
     flag<&Domain::alibi>("alibi", Calls::attention, "calls may have slopes", any_call),
-    {{"bias", Calls::attention, "calls may have a bias"},
+    {{"bias", Calls::both, "attention: calls may have a bias; routers: they have one"},
      [](const Domain& domain) { return domain.bias && !domain.bias_gradient; },
      [](Domain& domain) { domain.bias = true; },
      any_call},

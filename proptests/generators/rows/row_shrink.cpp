@@ -126,7 +126,9 @@ std::vector<RowStep> steps_of(const RowCase& row_case) {
 
 std::vector<std::uint64_t> simpler_auxiliaries(std::uint64_t auxiliary) {
   std::vector<std::uint64_t> simpler;
-  if (auxiliary > 0) simpler = {0, auxiliary & 15, auxiliary & 63, auxiliary / 2, auxiliary - 1};
+  const std::uint64_t of_domain = auxiliary & domain_bits, drawn = auxiliary - of_domain;
+  if (drawn > 0) simpler = {0, drawn & 15, drawn & 63, drawn / 2, drawn - 1};
+  for (std::uint64_t& one : simpler) one += of_domain;
   std::erase_if(simpler, [&](std::uint64_t one) { return one >= auxiliary; });
   return simpler;
 }

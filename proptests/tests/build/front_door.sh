@@ -5,7 +5,7 @@ set -eu
 if ./run no-such-verb >/dev/null 2>&1; then echo "an unknown verb was accepted"; exit 1; else test $? = 2; fi
 grep -q '^./run test$' .ci/run
 grep -q '^./run test --slice ' .ci/run
-for called in $(sed -nE 's/^( *- run: )?\.\/run ([a-z0-9]+).*/\2/p' .ci/run .github/workflows/*.yml | sort -u); do
+for called in $(sed -nE 's/^( *- run: )?\.\/run ([a-z0-9]+).*/\2/p' .ci/run .ci/release .github/workflows/*.yml | sort -u); do
   grep -q "^  $called) " run || { echo "the workflow calls ./run $called, and there is no such verb"; exit 1; }
 done
 # A word that a verb does not take is an error that names both. Those of verify, bench and mutate go to a program.
@@ -65,6 +65,11 @@ for package in doxygen python3-venv; do wants $package || fail "./run pages does
 for package in g++ cmake coq; do
   if wants $package; then fail "./run pages installs $package"; fi
 done
+for words in '0 command OFF' '0 command all ON' '4 wheel OFF' '0 configure ON'; do
+  # shellcheck disable=SC2086 # words
+  called ${words% *}
+  grep -q "^cmake --preset release .*-DSOFTCHECK_EXPERIMENTS=${words##* }" "$work/calls" || fail "./run ${words% *} configures other experiments"
+done
 called 0 install prefix
 if wants python3-venv; then fail "./run install installs python3-venv"; fi
 grep -q '^cmake --preset release .*-DSOFTCHECK_BUILD_TESTS=OFF' "$work/calls" || fail "./run install configures tests"
@@ -73,6 +78,28 @@ targets=$(sed -n 's/^cmake --build --preset release --target //p' "$work/calls")
 called 0 configure
 wants libgtest-dev && grep -q '^cmake --preset release .*-DSOFTCHECK_BUILD_TESTS=ON' "$work/calls" || fail "./run configure leaves out the tests"
 called 2 install one two
+# The files of a release. A tag of another version, or one without notes, is refused before hours of building.
+mkdir -p "$work/release/.ci" "$work/release/build/wheels" "$work/release/build/packages"
+cp .ci/release "$work/release/.ci/"
+touch "$work/release/build/wheels/a.whl" "$work/release/build/packages/a.deb"
+echo 'project(softcheck VERSION 1.2.3 LANGUAGES C CXX' >"$work/release/CMakeLists.txt"
+printf '## 1.2.3\n\n- new\n\n## 1.2.2\n\n- old\n' >"$work/release/CHANGELOG.md"
+for name in bin/gh release/run; do program "../$name" "echo \"${name#*/} \$*\" >>\"$work/calls\"; case \$0 in *gh) cat >\"$work/said\" ;; esac"; done
+# released STATUS TAG: is this its exit code?
+released() {
+  : >"$work/calls"
+  status=0
+  PATH="$work/bin:$PATH" sh "$work/release/.ci/release" "$2" >"$work/said" 2>&1 || status=$?
+  [ $status = "$1" ] || fail "release $2: exit $status, need $1"
+}
+released 2 v1.2.4
+[ ! -s "$work/calls" ] || fail "builds a release of another version"
+released 0 v1.2.3
+[ "$(tr '\n' ',' <"$work/calls")" = 'run command all,run wheel,run wheel aarch64,run package,gh release create v1.2.3 --verify-tag --title softcheck 1.2.3 --notes-file - build/wheels/a.whl build/packages/a.deb,' ] ||
+  fail "a release is made of something else"
+grep -qx -e '- new' "$work/said" && ! grep -q old "$work/said" || fail "the notes are not those of the version"
+sed -i 's/^## 1.2.3/## Unreleased/' "$work/release/CHANGELOG.md"
+released 2 v1.2.3
 # These targets are all that is installed: commands of theirs name each archive and shared library.
 # shellcheck disable=SC2086 # a list of words
 ninja -C "$build" -t commands $targets >"$work/commands"
@@ -84,4 +111,14 @@ done <"$work/calls"
 # Language models are no part of verify's build.
 language() { ninja -C "$build" -t inputs "$1" | grep -q 'libsoftcheck_language\.a$'; }
 language softcheck || fail "the command is built without the language models"
-if language softcheck_verify; then fail "./run verify builds the language models"; fi
+for target in softcheck_verify softcheck_alone; do
+  if language $target; then fail "$target is built with the language models"; fi
+done
+# What ./run command leaves out says how to get it, with arguments and without.
+for words in run campaign report 'run table-1 --sets 3' 'campaign merge' 'run --nonsense'; do
+  status=0
+  # shellcheck disable=SC2086 # words
+  "$build/softcheck_alone" $words >"$work/said" 2>&1 || status=$?
+  [ "$status $(cat "$work/said")" = "4 softcheck: ${words%% *}: not in this build; in a clone, ./run command all builds it" ] || fail "softcheck_alone $words: exit $status"
+done
+"$build/softcheck_alone" kernel --help | grep -q 'LIB:SYMBOL' || fail "softcheck_alone judges no kernel"

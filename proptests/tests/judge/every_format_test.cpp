@@ -96,6 +96,7 @@ KeptCall kept_inputs(Op op, const softcheck_call& call) {
                             .k = sent.k,
                             .renormalize = sent.renormalize != 0,
                             .mean = sent.mean != 0,
+                            .reverse = sent.reverse != 0,
                             .top_p = sent.top_p,
                             .min_p = sent.min_p};
     if (op->sigmoid) kept.task.attributes.sigmoid_bias = sent.sigmoid_bias;

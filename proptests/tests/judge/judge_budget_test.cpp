@@ -44,6 +44,19 @@ TEST(JudgeBudget, ACorrectKernelIsUndecidedWhenTheTimeIsUp) {
   EXPECT_GT(judgement.properties.size(), 8u);
 }
 
+// A hang takes more than its property's share of the time: the report names the hang, and no budget.
+TEST(JudgeBudget, AHangEndsAJudgementAndNoBudgetIsNamed) {
+  JudgeOptions options = judge_options(Effort::quick);
+  options.limits.seconds_per_call = 0.5;
+  options.enough = 2s;
+  const KernelJudgement judgement = judge_kernel(zoo_subject("mutant_hangs"), options);
+  EXPECT_EQ(judgement.verdict, ReportVerdict::timeout);
+  EXPECT_EQ(judgement.ended_early, "");
+  EXPECT_TRUE(mentions(judgement.notes, "not tried: "));
+  EXPECT_TRUE(mentions(judgement.not_tried, ": a call did not return"));
+  EXPECT_FALSE(mentions(judgement.not_tried, "budget"));
+}
+
 // The four arrays of a deep run alone take longer than this test allows.
 TEST(JudgeBudget, TheListOfCoveringCallsIsNotMadeBeyondTheBudget) {
   std::clock_t before = std::clock();

@@ -165,7 +165,9 @@ TEST(AbiLayout, VersionTwoBeginsWithVersionOne) {
   EXPECT_EQ(offsetof(softcheck_attributes, ignore_index), 88u);
   EXPECT_EQ(offsetof(softcheck_attributes, sigmoid_bias), 112u);
   EXPECT_EQ(offsetof(softcheck_attributes, reverse), 120u);
-  EXPECT_EQ(sizeof(softcheck_attributes), 128u);
+  EXPECT_EQ(offsetof(softcheck_attributes, sigmoid), 124u);
+  EXPECT_EQ(offsetof(softcheck_attributes, routed_scale), 144u);
+  EXPECT_EQ(sizeof(softcheck_attributes), 152u);
 }
 
 // What a kernel that knows version 1 alone does with another: it reads no further.

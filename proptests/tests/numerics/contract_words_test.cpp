@@ -98,6 +98,26 @@ TEST(Contract, WordsOfCommonArithmeticAreRead) {
   }
 }
 
+TEST(Contract, WeightsOfEightBitsAreScaledByAPowerOfTwo) {
+  for (const auto& [words, format, power] :
+       {std::tuple{"weights=e4m3:2^8", Format::e4m3, 8}, std::tuple{"weights=e4m3", Format::e4m3, 0},
+        std::tuple{"weights=e5m2:2^15", Format::e5m2, 15}, std::tuple{"weights=f16", Format::f16, 0}}) {
+    const Contract contract = read(words);
+    EXPECT_EQ(contract.weights, format);
+    EXPECT_EQ(contract.weights_power, power);
+    EXPECT_EQ(word_of(contract, "weights"), words);
+    EXPECT_EQ(read(to_string(contract)), contract);
+  }
+  for (const char* wrong : {"weights=e4m3:2^9", "weights=e4m3:2^-1", "weights=e4m3:2^0.5", "weights=e4m3:256",
+                            "weights=e4m3:", "weights=e4m3fn"}) {
+    EXPECT_EQ(refusal(wrong),
+              "parse_contract: need weights=e4m3 or weights=e4m3:2^K with an integer K in [0, 8], got '" +
+                  std::string(wrong) + "'");
+  }
+  EXPECT_EQ(refusal("weights=f16:2^8"),
+            "parse_contract: need weights=f64|f32|f16|bf16|e4m3[:2^K]|e5m2[:2^K], got 'weights=f16:2^8'");
+}
+
 TEST(Contract, AWordForInfinityIsRead) {
   EXPECT_EQ(read("").infinity, InfiniteRows::any);
   EXPECT_EQ(read("infinity=limit").infinity, InfiniteRows::limit);

@@ -37,6 +37,8 @@ inline const std::vector<Setting> settings{
     {Format::f16, Format::f16, "acc=f32 exp=2ulp sum=tree weights=f16 total=bf16 subnormal=kept entropy=paper"},
     {Format::bf16, Format::f16,
      "acc=f32 exp=1ulp sum=tree weights=f16 total=f16 subnormal=flushed theta=before entropy_from=coefficients"},
+    {Format::e4m3, Format::bf16, "acc=f32 exp=1ulp sum=sequential weights=e4m3:2^8 subnormal=flushed"},
+    {Format::f16, Format::f16, "acc=f32 exp=1ulp sum=blocks:4 weights=e5m2:2^15 subnormal=kept"},
 };
 
 /// Row statistics as no row would have them all: the bounds are formulas in each.
@@ -104,6 +106,14 @@ struct Storage {
     if (to.precision < properties(contract.accumulator).precision) lambda = lambda_of(Real(to.unit_roundoff));
     const bool flushed = contract.subnormals == Subnormals::flushed;
     lost = Real::power_of_two(flushed ? to.min_exponent : to.min_exponent - to.precision);
+  }
+  /// Of `weights=`: 8 bits are never flushed, and those of e^x times 2^K lose 2^-K of what they would.
+  static Storage of_weights(const Contract& contract) {
+    Storage stored(contract, contract.weights);
+    if (!contract.weights || properties(*contract.weights).storage_bits > 8) return stored;
+    const FormatProperties& to = properties(*contract.weights);
+    stored.lost = Real::power_of_two(to.min_exponent - to.precision - contract.weights_power);
+    return stored;
   }
 };
 

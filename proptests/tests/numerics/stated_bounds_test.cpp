@@ -239,7 +239,8 @@ TEST(StatedBounds, OfAttentionAreTheDocuments) {
          {std::optional<Format>(), std::optional<Format>(Format::bf16), std::optional<Format>(Format::f16)}) {
       Contract contract = parse_contract(setting.words, setting.input, setting.output);
       contract.values = values;
-      const AttentionArithmetic arithmetic{64, 0.125, values.value_or(contract.accumulator), 3, 5};
+      const Format weights = values.value_or(contract.weights.value_or(contract.accumulator));
+      const AttentionArithmetic arithmetic{64, 0.125, weights, 3, 5};
       for (const RowStatistics<Real>& row : stated::rows()) {
         const std::string what = std::string(setting.words) + " n=" + std::to_string(row.visible) + " ";
         RowStatistics<Real> sharp = row;

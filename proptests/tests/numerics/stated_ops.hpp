@@ -100,8 +100,8 @@ struct Attention {
     const Real read = holds(s.format, given.input) ? Real(0) : s.omega_m * exp(sums.lambda),
                lost_stored = sums.lost + read;
     // What a coefficient loses: its exponential, its storage, its quotient, two factors of rescaling.
-    Real lost = s.omega_x + Real(narrow.smallest_subnormal) + s.omega_m;
-    if (s.flushed) lost = lost + Real(narrow.smallest_normal);
+    Real lost = s.omega_x + Real(narrow.smallest_subnormal) * Real::power_of_two(-given.weights_power) + s.omega_m;
+    if (s.flushed && narrow.storage_bits > 8) lost = lost + Real(narrow.smallest_normal);
     if (s.online) lost = lost + 2 * s.omega_x;
     const ElementThreshold<Real> chord = s.chord(term + largest, rate, Real(0));
     const Real grown_most = exp(term + largest), lost_each = lost * grown_most + chord.floor;

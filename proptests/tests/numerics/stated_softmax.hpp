@@ -27,7 +27,7 @@ struct Softmax : Arithmetic {
     n = Real::integer(row.visible);
     R = online ? Real::integer(row.rescalings) : Real(0);
     h = sums_height(contract, row.size, row.visible);
-    const Storage weights(contract, contract.weights), total(contract, contract.total);
+    const Storage weights = Storage::of_weights(contract), total(contract, contract.total);
     lambda_w = weights.lambda;
     lost_item = omega_x + weights.lost;
     lambda_s = total.lambda;

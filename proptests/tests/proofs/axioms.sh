@@ -1,23 +1,22 @@
 #!/bin/sh
 # axioms.sh PROOFS BUILD [each|together]: the axioms that the theorems of each file rest on together, as lines "MODULE AXIOM", and
-# "MODULE -" where there is none. Each question makes Coq walk through the whole library again: files that THEOREMS.md
+# "MODULE -" where there is none. Each question makes Coq walk through the whole library again: files that axioms.tsv
 # records alike are asked together, and any axiom one of them has beyond its record is said of all.
 # each: file by file; together: all at once.
 set -eu
 here=$(dirname "$0")
 proofs=$1 build=$2 each=${3:-}
 answer=$build/axioms.txt
-if [ -z "$each" ] && [ -f "$answer" ] && [ -z "$(find "$build" "$proofs/THEOREMS.md" \( -name '*.vo' -o -name THEOREMS.md \) \
+if [ -z "$each" ] && [ -f "$answer" ] && [ -z "$(find "$build" "$proofs/axioms.tsv" \( -name '*.vo' -o -name axioms.tsv \) \
     -newer "$answer" 2>/dev/null)" ]; then
   cat "$answer"
   exit 0
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# THEOREMS.md's last column, a module each: "MODULE MARKS".
-recorded=$proofs/THEOREMS.md
+recorded=$proofs/axioms.tsv
 [ -f "$recorded" ] || recorded=/dev/null
-sed -n 's/^|.*`\([a-z0-9_.]*\)\.[A-Za-z0-9_]*` |.*| \([RCI-]*\) |$/softcheck.\1 \2/p' "$recorded" >"$work/recorded"
+sed -n '/^#/! s/^/softcheck./p' "$recorded" >"$work/recorded"
 sh "$here/theorems.sh" "$proofs" | awk -v folder="$work" -v each="$each" '
   FILENAME != "-" { mark[$1] = $2; next }
   {
