@@ -40,6 +40,16 @@ SOFTCHECK_BODY float larger(float x, float y) {
 #endif
 }
 
+/// Hides where packets come from: nvcc otherwise keeps them widened in registers until their next use, and spills
+/// others.
+///
+/// zero   0; if only the launch knows that, ptxas does not see through either, for an instruction a word
+template <int vectors>
+SOFTCHECK_BODY void renew(Packet (&u)[vectors], std::uint32_t zero = 0) {
+  SOFTCHECK_UNROLL
+  for (int i = 0; i < 4 * vectors; ++i) u[i / 4].word[i % 4] = opaque(u[i / 4].word[i % 4]) ^ zero;
+}
+
 /// The elements of a packet, widened.
 template <class Element>
 SOFTCHECK_BODY void widen(const Packet& packet, float (&x)[vector_items<Element>]) {
@@ -131,15 +141,19 @@ SOFTCHECK_BODY void store_packet(const View& view, std::int64_t i, const Packet&
 /// The arguments of the tree kernels: those of RowArguments, and
 ///
 /// wide      (rows, 1) where results of 16-bit logits are f32; results then has no elements
+/// gradient  with respect to the results of the forward pass, which are then the logits; without a mask
 /// inverse   1 / theta in double
+/// zero      for renew()
 template <BlockContext B, class Element>
 struct TreeArguments {
   Logits<B, Element> logits;
   WrittenMatrix<B, Element> results;
   WrittenMatrix<B, float> wide;
+  Logits<B, Element> gradient;
   float scale = 1;
   double theta = 1;
   double inverse = 1;
+  std::uint32_t zero = 0;
 
   /// Writes the one result of a row.
   SOFTCHECK_BODY void store(std::int64_t row, double value) const {
@@ -174,9 +188,10 @@ struct TreeRow {
   /// Whether all packets are in the row.
   static SOFTCHECK_BODY bool whole(int left) { return left >= (vectors - 1) * step + items; }
 
-  /// The packets from column first on; -inf for hidden items and behind the last one.
-  SOFTCHECK_BODY void load(std::int64_t first, Packet (&u)[vectors]) const {
-    const auto& [values, mask, masked, rows, columns] = arguments.logits;
+  /// The packets of an input from column first on; none for hidden items and behind the last one.
+  SOFTCHECK_BODY void load(const Logits<B, Element>& input, float none, std::int64_t first,
+                           Packet (&u)[vectors]) const {
+    const auto& [values, mask, masked, rows, columns] = input;
     const int count = left(first);
     const std::int64_t row_begin = values.place(row, 0), begin = row_begin + first;
     const bool loads = !masked && by_packets(values, row_begin);
@@ -195,7 +210,7 @@ struct TreeRow {
       SOFTCHECK_UNROLL
       for (int v = 0; v < items; ++v) {
         const int i = k * step + v;
-        x[v] = minus_infinity<float>();
+        x[v] = none;
         if (i < count && (!masked || mask.elements.load(mask.place(row, opaque(first + i))) != 0)) {
           x[v] = widened(values.elements.load(row_begin + opaque(first + i) * values.column_stride));
         }
@@ -204,7 +219,7 @@ struct TreeRow {
     }
   }
 
-  /// Writes the results of the columns that load(first) reads: of(k, x), x the numbers of packet k.
+  /// Writes the results of the columns that load() reads from first on: of(k, x), x the numbers of packet k.
   template <class Of>
   SOFTCHECK_BODY void store(std::int64_t first, Of of) const {
     const auto& results = arguments.results;

@@ -6,106 +6,27 @@
 
 #include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/logarithm.hpp"
-#include "kernels/block/tree_packets.hpp"
+#include "kernels/block/tree_gradients.hpp"
 
 // Row kernels that hold a row in registers, so that they read and write it once; a row that does not fit is read
 // several times. The exact maximum comes first, so nothing is rescaled; sums follow kernels/block/tree_order.hpp.
 namespace softcheck::kernels {
 
-/// A warp that holds a row.
-template <BlockContext B>
-struct WarpTeam {
-  B& block;
-
-  SOFTCHECK_BODY int warp() const { return 0; }
-  SOFTCHECK_BODY int warps() const { return 1; }
-  template <int count, class Join>
-  SOFTCHECK_BODY void join_warps(int, float (&)[count], float, Join) {}
-};
-
-/// The most warps of a BlockTeam.
-inline constexpr int most_team_warps = 16;
-
-/// All warps of a block, 1 to 16 of them, which together hold a row.
-template <BlockContext B>
-struct BlockTeam {
-  B& block;
-  typename B::template Shared<float> partials;
-
-  static constexpr int most_sums = 2, numbers = 3 * most_sums * most_team_warps;
-  SOFTCHECK_BODY explicit BlockTeam(B& b) : block(b), partials(b.template shared<float>(numbers)) {}
-
-  SOFTCHECK_BODY int warp() const { return block.warp(); }
-  SOFTCHECK_BODY int warps() const { return block.size() / warp_size; }
-  /// Joins each x over the warps, in pairs; neutral stands behind the last. There is one barrier, so two calls
-  /// in turn must use different ones of the three buffers: else a warp that is ahead overwrites what another has yet to
-  /// read.
-  template <int count, class Join>
-  SOFTCHECK_BODY void join_warps(int buffer, float (&x)[count], float neutral, Join join) {
-    const int begin = buffer * most_sums * most_team_warps, from = block.lane() % most_team_warps;
-    SOFTCHECK_UNROLL
-    for (int i = 0; i < count; ++i) {
-      if (block.lane() == 0) partials.store(begin + i * most_team_warps + warp(), x[i]);
-    }
-    block.sync();
-    SOFTCHECK_UNROLL
-    for (int i = 0; i < count; ++i) {
-      x[i] = from < warps() ? partials.load(begin + i * most_team_warps + from) : neutral;
-      SOFTCHECK_UNROLL
-      for (int d = 1; d < most_team_warps; d *= 2) x[i] = join(x[i], block.shuffle_xor(whole_warp, x[i], d));
-    }
-  }
-};
-
-/// The largest x of a team's threads, in all of them. Uses buffer 2.
-template <class Team>
-SOFTCHECK_BODY float largest_of_team(Team& team, float x) {
-  SOFTCHECK_UNROLL
-  for (int d = 1; d < warp_size; d *= 2) x = larger(x, team.block.shuffle_xor(whole_warp, x, d));
-  float joined[1] = {x};
-  team.join_warps(2, joined, minus_infinity<float>(), [](float one, float other) { return larger(one, other); });
-  return joined[0];
-}
-
-/// The sum over the lanes of a warp, in all of them.
-template <BlockContext B>
-SOFTCHECK_BODY float added_by_warp(B& block, float x) {
-  SOFTCHECK_UNROLL
-  for (int d = 1; d < warp_size; d *= 2) x += block.shuffle_xor(whole_warp, x, d);
-  return x;
-}
-
-/// The memory of PairedSums: level l in lane l.
-template <BlockContext B>
-struct LanePlaces {
-  B* block;
-  float own = 0;
-  SOFTCHECK_BODY float load(int level) { return block->shuffle(whole_warp, own, level); }
-  SOFTCHECK_BODY void store(int level, float x) { own = block->lane() == level ? x : own; }
-};
-
 namespace tree {
 
-// The ops. sums: 1 for S = sum w, 2 for T = sum w z too; keeps_weights: whether results are the weights of the last
-// sum times a factor; these weights then stay in registers. of_rows, has_theta: as in kernels/block/row_kernels.hpp.
-struct SoftmaxKernel {
-  static constexpr bool of_rows = false, has_theta = true, keeps_weights = true;
-  static constexpr int sums = 1;
+struct SoftmaxKernel : Op {
+  static constexpr bool keeps_weights = true;
 };
-struct LogSoftmaxKernel {
-  static constexpr bool of_rows = false, has_theta = true, keeps_weights = false;
-  static constexpr int sums = 1;
+struct LogSoftmaxKernel : Op {};
+struct LogsumexpKernel : Op {
+  static constexpr bool of_rows = true;
 };
-struct LogsumexpKernel {
-  static constexpr bool of_rows = true, has_theta = true, keeps_weights = false;
-  static constexpr int sums = 1;
-};
-struct EntropyKernel {
-  static constexpr bool of_rows = true, has_theta = true, keeps_weights = false;
+struct EntropyKernel : Op {
+  static constexpr bool of_rows = true;
   static constexpr int sums = 2;
 };
-struct AdaptiveSoftmaxKernel {
-  static constexpr bool of_rows = false, has_theta = false, keeps_weights = true;
+struct AdaptiveSoftmaxKernel : Op {
+  static constexpr bool has_theta = false, keeps_weights = true;
   static constexpr int sums = 2;
 };
 
@@ -171,7 +92,7 @@ struct TreeStatistics {
 template <class Op, int vectors, bool held, class Team, BlockContext B, class Element>
 SOFTCHECK_BODY void tree_row(Team& team, const TreeArguments<B, Element>& arguments, std::int64_t row) {
   using Row = TreeRow<vectors, B, Element>;
-  constexpr int items = Row::items, in_tile = vectors < stripes ? vectors : stripes, tiles = vectors / in_tile;
+  constexpr int items = Row::items;
   const Row from{arguments, row};
   const int own = items * team.block.lane() + vectors * Row::step * team.warp();
   const int at_once = vectors * Row::step * team.warps();
@@ -181,71 +102,39 @@ SOFTCHECK_BODY void tree_row(Team& team, const TreeArguments<B, Element>& argume
       one(own);
     } else {
       for (std::int64_t begin = 0; begin < arguments.logits.columns; begin += at_once) {
-        from.load(begin + own, u);
+        from.load(arguments.logits, minus_infinity<float>(), begin + own, u);
         one(begin + own);
       }
     }
   };
   if constexpr (held) {
-    from.load(own, u);
+    from.load(arguments.logits, minus_infinity<float>(), own, u);
     team.block.sync_warp(whole_warp);  // else nvcc compiles the rest twice, for each way of loading
   }
   float m = minus_infinity<float>();
   each_part([&](std::int64_t) { m = larger(m, largest<Element>(u)); });
   m = tree_maximum(largest_of_team(team, m));
+  team.turn = 0;  // the maximum's barrier stands between the sums of two rows
 
-  // Without this nvcc keeps the widened packets in registers until their next use, and spills others.
-  const auto renew = [&] {
-    SOFTCHECK_UNROLL
-    for (int i = 0; i < 4 * vectors; ++i) u[i / 4].word[i % 4] = opaque(u[i / 4].word[i % 4]);
-  };
-  int turn = 0;  // the buffer of the next sums
   float weights[vectors][items];
   // totals = the sum of the weights at that scale and, if sums is 2, that of the weights times their arguments.
   const auto add_weights = [&]<int sums>(float scale, float(&totals)[sums]) {
-    PairedSums<LanePlaces<B>> all[sums];
-    SOFTCHECK_UNROLL
-    for (int i = 0; i < sums; ++i) all[i].places.block = &team.block;
-    each_part([&](std::int64_t) {
-      float of_tiles[sums][tiles];
+    add_in_order<vectors, held>(team, each_part, totals, [&](std::int64_t, int k, float(&of)[sums]) {
+      float(&w)[items] = weights[k];
+      float z[items];
+      widen<Element>(u[k], z);
       SOFTCHECK_UNROLL
-      for (int t = 0; t < tiles; ++t) {
-        float of_vectors[sums][in_tile];
-        SOFTCHECK_UNROLL
-        for (int j = 0; j < in_tile; ++j) {
-          float(&w)[items] = weights[t * in_tile + j];
-          float z[items];
-          widen<Element>(u[t * in_tile + j], z);
-          SOFTCHECK_UNROLL
-          for (int v = 0; v < items; ++v) {
-            z[v] = with_weight((z[v] - m) * scale);
-            w[v] = tree_weight(z[v]);
-          }
-          of_vectors[0][j] = added_in_pairs<items>(w);
-          if constexpr (sums == 2) {
-            SOFTCHECK_UNROLL
-            for (int v = 0; v < items; v += 2) z[v / 2] = paired_products(w[v], z[v], w[v + 1], z[v + 1]);
-            of_vectors[1][j] = added_in_pairs<items / 2>(z);
-          }
-        }
-        SOFTCHECK_UNROLL
-        for (int i = 0; i < sums; ++i) {
-          of_tiles[i][t] = added_by_warp(team.block, added_in_pairs<in_tile>(of_vectors[i]));
-        }
+      for (int v = 0; v < items; ++v) {
+        z[v] = with_weight((z[v] - m) * scale);
+        w[v] = tree_weight(z[v]);
       }
-      SOFTCHECK_UNROLL
-      for (int i = 0; i < sums; ++i) totals[i] = added_in_pairs<tiles>(of_tiles[i]);
-      team.join_warps(turn, totals, 0, [](float one, float other) { return one + other; });
-      turn ^= 1;
-      if constexpr (!held) {
+      of[0] = added_in_pairs<items>(w);
+      if constexpr (sums == 2) {
         SOFTCHECK_UNROLL
-        for (int i = 0; i < sums; ++i) all[i].add(totals[i]);
+        for (int v = 0; v < items; v += 2) z[v / 2] = paired_products(w[v], z[v], w[v + 1], z[v + 1]);
+        of[1] = added_in_pairs<items / 2>(z);
       }
     });
-    if constexpr (!held) {
-      SOFTCHECK_UNROLL
-      for (int i = 0; i < sums; ++i) totals[i] = all[i].total();
-    }
   };
 
   float sums[Op::sums];
@@ -258,7 +147,7 @@ SOFTCHECK_BODY void tree_row(Team& team, const TreeArguments<B, Element>& argume
     float scale = arguments.scale;
     if constexpr (!Op::has_theta) {
       scale = static_cast<float>(arithmetic::adaptive_beta(all.entropy()));
-      renew();
+      renew(u);
       float sum[1];
       add_weights(scale, sum);
       all.sum = sum[0];
@@ -275,7 +164,7 @@ SOFTCHECK_BODY void tree_row(Team& team, const TreeArguments<B, Element>& argume
     });
   } else {
     const auto shift = static_cast<float>(all.logarithm());
-    renew();
+    renew(u);
     each_part([&](std::int64_t first) {
       from.store(first, [&](int k, float(&x)[items]) {
         widen<Element>(u[k], x);
@@ -285,6 +174,20 @@ SOFTCHECK_BODY void tree_row(Team& team, const TreeArguments<B, Element>& argume
     });
   }
 }
+
+/// tree_row() or saved_row(), by the op.
+template <class Op, int vectors, bool held, class Team, BlockContext B, class Element>
+SOFTCHECK_BODY void row_of(Team& team, const TreeArguments<B, Element>& arguments, std::int64_t row) {
+  if constexpr (Op::inputs == 2) {
+    saved_row<Op, vectors, held>(team, arguments, row);
+  } else {
+    tree_row<Op, vectors, held>(team, arguments, row);
+  }
+}
+
+/// The vectors of an input that a thread holds in registers, of 64.
+template <class Op, class Element>
+inline constexpr int most_vectors = Op::inputs == 2 ? stripes : 32 / vector_items<Element>;
 
 // How rows are laid on threads. Rows::run<Op>(block, arguments) is the body of a kernel. Every warp of a block calls
 // it; rows_at_once(warps of a block) is the number of rows that a block takes at once, shared_bytes its shared memory.
@@ -300,7 +203,7 @@ struct WarpRows {
     const int warps = block.size() / warp_size;
     for (std::int64_t row = block.index() * warps + block.warp(); row < arguments.logits.rows;
          row += block.count() * warps) {
-      tree_row<Op, vectors, true>(team, arguments, opaque(row));
+      row_of<Op, vectors, true>(team, arguments, opaque(row));
     }
   }
 };
@@ -315,17 +218,17 @@ struct BlockRows {
   static SOFTCHECK_BODY void run(B& block, const TreeArguments<B, Element>& arguments) {
     BlockTeam<B> team(block);
     for (std::int64_t row = block.index(); row < arguments.logits.rows; row += block.count()) {
-      tree_row<Op, vectors, held>(team, arguments, opaque(row));
+      row_of<Op, vectors, held>(team, arguments, opaque(row));
     }
   }
 };
 
-/// Returns take(Rows, warps of a block) for the layout in which a thread holds at most 32 items. The choice changes no
-/// bit.
-template <class Element, class Take>
+/// Returns take(Rows, warps of a block) for the layout in which a thread holds at most 32 items, in f32 of both inputs.
+/// The choice changes no bit.
+template <class Op, class Element, class Take>
 int with_layout(std::int64_t columns, const Take& take) {
-  constexpr int items = vector_items<Element>, most = 32 / items;
-  constexpr std::int64_t of_warp = 32 * warp_size;
+  constexpr int items = vector_items<Element>, most = most_vectors<Op, Element>;
+  constexpr std::int64_t of_warp = most * items * warp_size;
   if (columns <= items * warp_size) return take(WarpRows<1>(), 4);
   if (columns <= of_warp / 2) return take(WarpRows<most / 2>(), 4);
   if (columns <= of_warp) return take(WarpRows<most>(), 4);

@@ -63,7 +63,9 @@ class StagedTensor {
 class DeviceCall {
  public:
   explicit DeviceCall(const softcheck_call* call) {
-    if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->n_inputs == 0) return;
+    if (call == nullptr) return;
+    const softcheck_call_2* second = softcheck_version_2(call);
+    if ((second == nullptr && call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION) || call->n_inputs == 0) return;
     if (call->n_inputs > most || call->n_outputs > most) return;
     staged_ = call->inputs[0]->device.device_type == kDLCPU;
     for (std::size_t i = 0; i < call->n_inputs; ++i) {
@@ -74,9 +76,9 @@ class DeviceCall {
       if (!show(*call->outputs[i], most + i)) return;
       outputs_[i] = &tensors_[most + i];
     }
-    device_call_ = *call;
-    device_call_.inputs = inputs_.data();
-    device_call_.outputs = outputs_.data();
+    device_call_ = second != nullptr ? *second : softcheck_call_2{*call, 0, nullptr, nullptr};
+    device_call_.call.inputs = inputs_.data();
+    device_call_.call.outputs = outputs_.data();
     valid_ = true;
   }
   DeviceCall(const DeviceCall&) = delete;
@@ -85,8 +87,9 @@ class DeviceCall {
   explicit operator bool() const { return valid_; }
   /// Whether its tensors are the host's, which can be read there.
   bool staged() const { return staged_; }
-  const softcheck_call& call() const { return device_call_; }
-  cudaStream_t stream() const { return static_cast<cudaStream_t>(device_call_.stream); }
+  /// Of version 2 the first member of a softcheck_call_2.
+  const softcheck_call& call() const { return device_call_.call; }
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(device_call_.call.stream); }
 
   /// The call's return value, after the copies back, if there are any. A kernel that failed on the device is no
   /// refusal: it ends the process.
@@ -94,7 +97,7 @@ class DeviceCall {
     if (status != 0) cudaGetLastError();  // clears the error, or the next call would see it
     if (!staged_ || status != 0) return status;
     bool copied = cudaStreamSynchronize(stream()) == cudaSuccess;
-    for (std::size_t i = 0; i < device_call_.n_outputs; ++i) copied = copied && staging_[owners_[most + i]].copy_back();
+    for (std::size_t i = 0; i < device_call_.call.n_outputs; ++i) copied = copied && staging_[owners_[most + i]].copy_back();
     if (copied) return 0;
     std::fprintf(stderr, "CUDA: %s\n", cudaGetErrorString(cudaGetLastError()));
     std::abort();
@@ -125,7 +128,7 @@ class DeviceCall {
   std::array<std::size_t, 2 * most> owners_{};
   std::array<const DLTensor*, most> inputs_;
   std::array<DLTensor*, most> outputs_;
-  softcheck_call device_call_{};
+  softcheck_call_2 device_call_{};
   bool staged_ = false;
   bool valid_ = false;
 };

@@ -64,7 +64,7 @@ constexpr auto kernel_of(BlockRows<vectors, held>) {
 // From kernels/cuda/tuned/*.tsv; the last line names no op.
 constexpr TunedLayout tuned_layouts[] = {
 #include "tuned_layouts.inc"
-    {0, 0, "", "", 0, 0, {}}};
+    {{}, "", "", 0, 0, {}}};
 
 int attribute(cudaDeviceAttr which) {
   int device = 0, value = 0;
@@ -77,9 +77,10 @@ const TunedLayout* tuned_for(std::int64_t columns) {
   constexpr std::span<const TunedLayout> table(tuned_layouts, std::size(tuned_layouts) - 1);
   if (table.empty()) return nullptr;
   constexpr const char* dtype = std::is_same_v<Element, float> ? "f32" : std::is_same_v<Element, Half> ? "f16" : "bf16";
-  const int capability =
-      10 * attribute(cudaDevAttrComputeCapabilityMajor) + attribute(cudaDevAttrComputeCapabilityMinor);
-  return tuned_layout(table, capability, attribute(cudaDevAttrMultiProcessorCount), tree_name<Op>, dtype, columns);
+  const int major = attribute(cudaDevAttrComputeCapabilityMajor), minor = attribute(cudaDevAttrComputeCapabilityMinor);
+  const TunedDevice device{10 * major + minor, attribute(cudaDevAttrMultiProcessorCount),
+                           attribute(cudaDevAttrMemoryClockRate)};
+  return tuned_layout(table, device, tree_name<Op>, dtype, columns);
 }
 
 struct TreeLauncher {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "kernels/block/abi/tree_views.hpp"
 #include "kernels/call/parallel_tasks.hpp"
 #include "kernels/entry/tree_ops.hpp"
 #include "kernels/strict/machine.hpp"
@@ -73,32 +74,43 @@ struct RowOps {
   }
 };
 
-template <class Op>
-int run_tree(const softcheck_call* call, Form form, Op op) try {
-  const std::optional<CallViews> views = call_views(call, form);
-  if (!views || !views->of_one_format() || views->logits.storage == Storage::f64) return 1;
-  run_rows<StrictTreeRows>(*views, op);
+template <class Op, class Row>
+int run_tree(const softcheck_call* call, Row row) try {
+  const std::optional<CallViews> views = tree_views<Op>(call);
+  if (!views || (!Op::has_theta && views->theta != 1) || views->logits.storage == Storage::f64) return 1;
+  run_rows<StrictTreeRows>(*views, row);
   return 0;
 } catch (...) {
   return 1;  // out of memory
 }
 
 struct TreeOps {
+  using Rows = StrictTreeRows;
   static int softmax(const softcheck_call* call) {
-    return run_tree(call, Form::elements, [](StrictTreeRows& rows, std::int64_t row) { rows.softmax(row); });
+    return run_tree<tree::SoftmaxKernel>(call, [](Rows& rows, std::int64_t row) { rows.softmax(row); });
   }
   static int log_softmax(const softcheck_call* call) {
-    return run_tree(call, Form::elements, [](StrictTreeRows& rows, std::int64_t row) { rows.log_softmax(row); });
+    return run_tree<tree::LogSoftmaxKernel>(call, [](Rows& rows, std::int64_t row) { rows.log_softmax(row); });
   }
   static int logsumexp(const softcheck_call* call) {
-    return run_tree(call, Form::rows, [](StrictTreeRows& rows, std::int64_t row) { rows.logsumexp(row); });
+    return run_tree<tree::LogsumexpKernel>(call, [](Rows& rows, std::int64_t row) { rows.logsumexp(row); });
   }
   static int entropy(const softcheck_call* call) {
-    return run_tree(call, Form::rows, [](StrictTreeRows& rows, std::int64_t row) { rows.entropy(row); });
+    return run_tree<tree::EntropyKernel>(call, [](Rows& rows, std::int64_t row) { rows.entropy(row); });
   }
   static int adaptive_softmax(const softcheck_call* call) {
-    if (has_temperature(call)) return 1;
-    return run_tree(call, Form::elements, [](StrictTreeRows& rows, std::int64_t row) { rows.adaptive_softmax(row); });
+    return run_tree<tree::AdaptiveSoftmaxKernel>(call,
+                                                 [](Rows& rows, std::int64_t row) { rows.adaptive_softmax(row); });
+  }
+  static int softmax_backward(const softcheck_call* call) { return run_gradient<tree::SoftmaxBackwardKernel>(call); }
+  static int log_softmax_backward(const softcheck_call* call) {
+    return run_gradient<tree::LogSoftmaxBackwardKernel>(call);
+  }
+
+ private:
+  template <class Op>
+  static int run_gradient(const softcheck_call* call) {
+    return run_tree<Op>(call, [](Rows& rows, std::int64_t row) { rows.gradient<Op>(row); });
   }
 };
 

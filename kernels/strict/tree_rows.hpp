@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include "kernels/block/tree_rows.hpp"
 #include "kernels/strict/rows.hpp"
 #include "kernels/strict/tree_passes.hpp"
@@ -33,6 +36,23 @@ class StrictTreeRows {
     if (all.defined()) add_up(row, beta, false, all);
     write_weights(row, all, beta);
   }
+  /// Op   a gradient of kernels/block/tree_gradients.hpp
+  template <class Op>
+  void gradient(std::int64_t row) {
+    PairedSums<Places> sums;
+    each_saved_tile(row, [&](std::int64_t, std::size_t) {
+      if constexpr (std::is_same_v<Op, tree::SoftmaxBackwardKernel>) {
+        sums.add(passes_.products(weights_, arguments_, tile_));
+      } else {
+        sums.add(passes_.sum(arguments_, tile_));
+      }
+    });
+    const float sum = sums.total();
+    each_saved_tile(row, [&](std::int64_t begin, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) weights_[i] = Op::result(weights_[i], arguments_[i], sum);
+      store_tile(row, begin, count);
+    });
+  }
 
  private:
   /// The memory of PairedSums.
@@ -50,6 +70,18 @@ class StrictTreeRows {
           std::min<std::int64_t>(static_cast<std::int64_t>(tile_), views_.logits.columns - begin));
       one(begin, read_items<float>(views_.logits, views_.mask_or_null(), row, begin, count, tile_, items_), count);
     }
+  }
+
+  /// Calls one(begin, count) with the saved results of a tile in weights_ and their gradient in arguments_, filled up
+  /// with zeros.
+  template <class One>
+  void each_saved_tile(std::int64_t row, One one) {
+    each_tile(row, [&](std::int64_t begin, const float* y, std::size_t count) {
+      std::fill(std::copy(y, y + count, weights_), weights_ + tile_, 0.0F);
+      const float* g = read_items<float>(*views_.gradient, nullptr, row, begin, count, count, items_);
+      std::fill(std::copy(g, g + count, arguments_), arguments_ + tile_, 0.0F);
+      one(begin, count);
+    });
   }
 
   TreeStatistics statistics(std::int64_t row, float scale, bool products) {
@@ -75,11 +107,14 @@ class StrictTreeRows {
   /// Writes what results(x) leaves in weights_ for the items x of each tile.
   template <class Results>
   void write(std::int64_t row, Results results) {
-    const View& out = views_.output();
     each_tile(row, [&](std::int64_t begin, const float* x, std::size_t count) {
       results(x);
-      store_elements(weights_, count, out.at(row, begin), out.storage, out.column_stride);
+      store_tile(row, begin, count);
     });
+  }
+  void store_tile(std::int64_t row, std::int64_t begin, std::size_t count) const {
+    const View& out = views_.output();
+    store_elements(weights_, count, out.at(row, begin), out.storage, out.column_stride);
   }
   void write_weights(std::int64_t row, const TreeStatistics& all, float scale) {
     const float factor = all.factor();

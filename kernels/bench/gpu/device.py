@@ -51,7 +51,7 @@ class Driver:
         name = ctypes.create_string_buffer(100)
         self.ask("cuDeviceGetName", name, 100, self.device)
         return {"device": name.value.decode(), "capability": 10 * self.attribute(75) + self.attribute(76),
-                "multiprocessors": self.attribute(16)}
+                "multiprocessors": self.attribute(16), "memory_clock": self.attribute(36)}  # kHz: an H200's memory is faster
 
     def synchronize(self):
         self.ask("cuCtxSynchronize")

@@ -10,274 +10,29 @@ A stage that is silent for too long is killed, and the item that it had begun co
     {"stage": S, "end": "done"}                 or how else the stage ended
 """
 import argparse
-import ctypes
-import functools
-import json
+import fcntl
 import os
 import pathlib
-import random
 import shutil
 import signal
-import statistics
-import struct
 import subprocess
 import sys
 import time
 
 sys.dont_write_bytecode = True
 
-from device import Call, DLTensor, Driver  # noqa: E402 (the line above comes first: the sources' folder stays as it is)
+from device import Driver  # noqa: E402 (the line above comes first: the sources' folder stays as it is)
+from stages import Emulator, Lines, Stage, fail  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 # Stage and its share of the seconds, in the order of their value.
-STAGES = {"probe": 0.03, "verify": 0.25, "tune": 0.3, "peers": 0.2, "judge": 0.12, "compare": 0.05, "count": 0.05, "time_all": 1}
+STAGES = {"probe": 0.03, "verify": 0.23, "tune": 0.26, "peers": 0.2, "judge": 0.11, "compare": 0.07, "count": 0.1, "time_all": 1}
 ITEM_SECONDS = {"probe": 20, "verify": 30, "tune": 30, "peers": 90, "judge": 90, "compare": 90, "count": 90, "time_all": 300}
 MOST_FAILURES = 3  # of a stage: then it is left
-LAYOUTS = ["default"] + [f"{kind}:{warps}" for kind in ("held", "parts") for warps in (1, 2, 4, 8, 16)]
 GAIN = 1.02  # a winner is faster than the default by this factor
-# Items of an input; of the ops whose result is a number for each row, that is an f32.
-OF_ROWS = {"softmax": False, "log_softmax": False, "adaptive_softmax": False, "logsumexp": True, "entropy": True}
-DTYPES = {"f32": (2, 32, "f"), "f16": (2, 16, "e"), "bf16": (4, 16, None)}
-TAIL = 37  # rows so much shorter end within a packet, and begin within one: other paths of the same layout
-COLUMNS = (1024, 2048, 4096, 8192, 16384, 32768, 131072, 1 << 20)
 
 
-def fail(message, status=2):
-    print(f"gpu: {message}", file=sys.stderr)
-    sys.exit(status)
-
-
-# --- results
-class Lines:
-    """The file of results. Bytes behind the last whole line are what a cut-off left."""
-
-    def __init__(self, path):
-        self.path = path
-        text = path.read_bytes() if path.exists() else b""
-        whole = text[:text.rfind(b"\n") + 1]
-        if whole != text:
-            os.truncate(path, len(whole))
-        self.all = []
-        for number, line in enumerate(whole.splitlines(), 1):
-            try:
-                self.all.append({**json.loads(line)})
-            except (ValueError, TypeError):
-                fail(f"--results needs lines of JSON objects, got {line[:60]!r} at {path}:{number}", 3)
-
-    def add(self, **line):
-        with open(self.path, "ab", buffering=0) as file:
-            file.write((json.dumps(line) + "\n").encode())
-        self.all.append(line)
-
-    def results(self, stage):
-        return {line["key"]: line for line in self.all if line.get("stage") == stage and "key" in line}
-
-    def ended(self, stage, *how):
-        return any(line.get("stage") == stage and line.get("end", "").startswith(how or ("done",)) for line in self.all)
-
-    def begun(self, stage):
-        """The item that began last, if it has no result."""
-        keys = [line["begin"] for line in self.all if line.get("stage") == stage and "begin" in line]
-        return keys[-1] if keys and keys[-1] not in self.results(stage) else None
-
-
-# --- calls
-def call_kernel(function, op, dtype, rows, n, logits, out, on_device=False):
-    """Whether the kernel took the call; logits and out are addresses."""
-    views = []
-    for data, shape, kind in ((logits, (rows, n), dtype), (out, *(((rows,), "f32") if OF_ROWS[op] else ((rows, n), dtype)))):
-        code, bits, _ = DTYPES[kind]
-        views.append(DLTensor(data, (ctypes.c_int32 * 2)(2 if on_device else 1, 0), len(shape), code, bits, 1,
-                              (ctypes.c_int64 * len(shape))(*shape), None, 0))
-    pointers = [(ctypes.POINTER(DLTensor) * 1)(ctypes.pointer(view)) for view in views]
-    return function(ctypes.byref(Call(1, 1, 1, pointers[0], pointers[1], 1.0, 1.0, 0, None))) == 0
-
-
-@functools.lru_cache(maxsize=len(DTYPES))
-def logits_of(dtype, count):
-    draw = random.Random(count).gauss
-    values = [draw(0, 3) for _ in range(min(count, 4099))]
-    _, bits, code = DTYPES[dtype]
-    if code:
-        some = struct.pack(f"<{len(values)}{code}", *values)
-    else:
-        some = b"".join(struct.pack("<f", value)[2:] for value in values)
-    size = count * bits // 8  # repeat the bytes: a list of 2^27 numbers takes minutes and gigabytes
-    return (some * (size // len(some) + 1))[:size]
-
-
-class Emulator:
-    @staticmethod
-    def facts():
-        return {"device": "emulator", "capability": 90, "multiprocessors": 1}
-
-    @staticmethod
-    def synchronize():
-        pass
-
-
-# --- stages: each runs in a process of its own
-class Stage:
-    def __init__(self, options):
-        self.options, self.lines = options, Lines(options.results / "session.jsonl")
-        self.name, self.dry = options.stage, options.dry_run
-        self.machine = "emulated" if self.dry else "cuda"
-        self.known = self.lines.results(self.name)
-
-    def item(self, key, work):
-        """work() returns the fields of the result; nothing happens if there is one."""
-        if key in self.known:
-            return
-        self.lines.add(stage=self.name, begin=key)
-        self.fault = None
-        for fault in self.options.fault.split(","):
-            stage, _, rest = fault.partition("=")
-            kind, _, where = rest.partition("@")
-            if stage == self.name and where in ("", key):
-                self.fault = kind
-        if self.fault == "hang":
-            time.sleep(3600)
-        if self.fault == "crash":
-            os.abort()
-        self.lines.add(stage=self.name, key=key, **work())
-
-    @functools.cached_property
-    def driver(self):
-        return Emulator() if self.dry else Driver()
-
-    def library(self, machine):
-        return ctypes.CDLL(str(self.options.build / f"kernels/libsoftcheck_{machine}_kernels.so"))
-
-    def contracts(self):
-        """The lines of the tree kernels of this machine: symbol, op, dtype, contract."""
-        prefix = f"softcheck_{self.machine}_tree_"
-        table = (self.options.build / "kernels/CONTRACTS.tsv").read_text().splitlines()
-        return [line.split("\t")[1:5] for line in table if "\t" + prefix in line]
-
-    def rows(self):
-        """Op, dtype and columns of what is verified and tuned, short rows first."""
-        ops = [(op, dtype) for _, op, dtype, _ in self.contracts() if op in OF_ROWS]
-        if self.dry:
-            return [(op, dtype, n) for n in (96, 2500) for op, dtype in ops if (op, dtype) in (("softmax", "f32"), ("entropy", "bf16"))]
-        return [(op, dtype, n) for n in COLUMNS for op, dtype in ops]
-
-    def probe(self):
-        self.item("device", lambda: {"ok": True, **self.driver.facts()})
-        if self.dry:
-            return
-        size = 1 << 28
-        one, other = self.driver.memory(size), self.driver.memory(size)
-        copy = lambda: self.driver.ask("cuMemcpyDtoDAsync_v2", one, other, ctypes.c_size_t(size), None)  # noqa: E731
-        self.item("copy", lambda: {"ok": True, "bytes": 2 * size, "seconds": [self.driver.seconds(copy) for _ in range(16)][1:]})
-
-    def verify(self):
-        judged, strict = self.library(self.machine), self.library("strict")
-
-        def bits(library, machine, op, dtype, n, layout):
-            rows = 3
-            logits = logits_of(dtype, rows * n)
-            size = rows * 4 if OF_ROWS[op] else len(logits)
-            out = ctypes.create_string_buffer(b"\xcd" * size, size)
-            os.environ["SOFTCHECK_TREE_LAYOUT"] = layout
-            source = ctypes.create_string_buffer(logits, len(logits))
-            taken = call_kernel(getattr(library, f"softcheck_{machine}_tree_{op}"), op, dtype, rows, n,
-                                ctypes.addressof(source), ctypes.addressof(out))
-            return out.raw if taken else None
-
-        for op, dtype, n in self.rows():
-            expected = functools.lru_cache(None)(lambda n, op=op, dtype=dtype: bits(strict, "strict", op, dtype, n, "default"))
-            for layout in LAYOUTS:
-                def compared(op=op, dtype=dtype, n=n, layout=layout, expected=expected):
-                    for columns in (n, n - TAIL):
-                        found = bits(judged, self.machine, op, dtype, columns, layout)
-                        if found is None:
-                            self.driver.synchronize()  # a fault of the device is no refusal, and would fail all later calls
-                            return {"ok": False if layout == "default" else None, "why": "refused"}
-                        if self.fault == "wrong":
-                            found = bytes([found[0] ^ 1]) + found[1:]
-                        if found != expected(columns):
-                            return {"ok": False, "columns": columns}
-                    return {"ok": True}
-                self.item(f"{op} {dtype} {n} {layout}", compared)
-
-    def tune(self):
-        verified = self.lines.results("verify")
-        right = {key for key, line in verified.items() if line["ok"]}
-        judged = self.library(self.machine)
-        size = 1 << 28
-        memory = [] if self.dry else [self.driver.memory(size) for _ in range(2)]
-
-        def timed(op, dtype, n):
-            layouts = [layout for layout in LAYOUTS if f"{op} {dtype} {n} {layout}" in right]
-            times = {layout: [] for layout in layouts}
-            if not self.dry:
-                source = logits_of(dtype, size * 8 // DTYPES[dtype][1])
-                self.driver.ask("cuMemcpyHtoD_v2", memory[0], source, ctypes.c_size_t(len(source)))
-            for turn in range(16):
-                for layout in layouts:
-                    os.environ["SOFTCHECK_TREE_LAYOUT"] = layout
-                    if self.dry:  # a clock that prefers many warps
-                        times[layout].append(1 / int(layout.replace("default", ":3").split(":")[1]))
-                        continue
-                    taken = []
-                    work = lambda: taken.append(call_kernel(  # noqa: E731
-                        getattr(judged, f"softcheck_cuda_tree_{op}"), op, dtype, size // (DTYPES[dtype][1] // 8) // n, n,
-                        memory[0].value, memory[1].value, True))
-                    took = self.driver.seconds(work, lambda: self.driver.ask(
-                        "cuMemcpyDtoDAsync_v2", memory[1], memory[0], ctypes.c_size_t(size), None))
-                    if not taken[0]:
-                        raise RuntimeError(f"{op} {dtype} {n} {layout} was refused")
-                    if turn:  # the first round warms up
-                        times[layout].append(took)
-            return {"ok": True, "seconds": {layout: statistics.median(of) for layout, of in times.items()}}
-
-        waiting = 0
-        for op, dtype, n in self.rows():
-            if all(f"{op} {dtype} {n} {layout}" in verified for layout in LAYOUTS):
-                self.item(f"{op} {dtype} {n}", functools.partial(timed, op, dtype, n))
-            else:
-                waiting += 1
-        if waiting:
-            fail(f"{waiting} kinds of rows wait for verify", 4)
-
-    def judge(self):
-        program = self.options.build / "softcheck"
-        library = self.options.build / f"kernels/libsoftcheck_{self.machine}_kernels.so"
-        lines = [line for line in self.contracts() if not self.dry or line[1:3] == ["logsumexp", "f32"]]
-        if self.dry:  # the strict kernel has the emulated one's bits and is quicker
-            library = self.options.build / "kernels/libsoftcheck_strict_kernels.so"
-        for symbol, op, dtype, contract in lines:
-            name = symbol.replace("emulated", "strict")
-            command = [program, "kernel", f"{library}:{name}", "--op", op, "--dtype", dtype, "--contract", contract, "--require",
-                       "deterministic,batch-invariant", "--effort", "quick", *(["--cases", "20"] if self.dry else ["--device", "cuda"])]
-            self.item(f"{op} {dtype}", functools.partial(self.program, command))
-
-    def program(self, command):
-        if not shutil.which(str(command[0])):
-            return {"ok": None, "why": f"missing: {pathlib.Path(command[0]).name}"}
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        return {"ok": done.returncode == 0, "exit": done.returncode, "said": said[-1][:200] if said else ""}
-
-    def all_kernels(self, *arguments):
-        """softcheck_gpu on all kernels, those of attention too; a dry run names a program that is not there."""
-        program = self.options.build / ("kernels/gpu/absent" if self.dry else "kernels/gpu/softcheck_gpu")
-        return [str(program), *arguments, "--results", str(self.options.results)]
-
-    def compare(self):
-        self.item("all kernels", lambda: self.program(self.all_kernels("--no-benchmarks")))
-
-    def count(self):
-        for tool in ("memcheck", "racecheck"):
-            self.item(tool, lambda tool=tool: self.program(
-                ["absent" if self.dry else "compute-sanitizer", "--tool", tool, *self.all_kernels("--no-benchmarks")]))
-
-    def time_all(self):
-        self.item("all kernels", lambda: self.program(self.all_kernels()))
-
-
-# --- the session
 def command_of(name, options, seconds):
     if "peers=hang" in options.fault and name == "peers":
         return ["sleep", "3600"]
@@ -342,8 +97,9 @@ def write_winners(lines, options):
     if (folder / f"{name}.tsv").exists() and not lines.ended("tune"):
         print(f"{folder / name}.tsv stays: not all layouts have been timed")
         return
+    facts = (device[word] for word in ("device", "capability", "multiprocessors", "memory_clock"))
     part = folder / f"{name}.part"
-    part.write_text("\n".join([f"device\t{device['device']}\t{device['capability']}\t{device['multiprocessors']}", *table]) + "\n")
+    part.write_text("\n".join(["\t".join(map(str, ("device", *facts))), *table]) + "\n")
     os.replace(part, folder / f"{name}.tsv")
     print(f"{folder / name}.tsv: {len(table)} layouts faster than the default")
 
@@ -361,6 +117,11 @@ def commit():
 def session(options):
     what = {**(Emulator() if options.dry_run else Driver()).facts(), "commit": commit()}
     options.results.mkdir(parents=True, exist_ok=True)
+    lock = os.open(options.results, os.O_RDONLY)  # until this process ends
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        fail(f"--results needs a folder that no other session writes to, got {options.results}")
     lines = Lines(options.results / "session.jsonl")
     if not lines.all:
         lines.add(session=what)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/block/abi/row_calls.hpp"
+#include "kernels/block/abi/tree_views.hpp"
 #include "kernels/block/tree_rows.hpp"
 
 // From a call of the ABI to the launch of a tree kernel, on either machine. Host code. A Launcher has the type Block
@@ -10,8 +11,7 @@ namespace softcheck::kernels {
 /// Launches Op, a type of namespace tree, for a call of the ABI. Refuses what run_row_call refuses, and f64.
 template <class Op, class Launcher>
 int run_tree_call(const softcheck_call* call, const Launcher& launcher) {
-  const std::optional<call::CallViews> views =
-      call::call_views(call, Op::of_rows ? call::Form::rows : call::Form::elements);
+  const std::optional<call::CallViews> views = tree_views<Op>(call);
   if (!views || (!Op::has_theta && views->theta != 1)) return 1;
   return with_formats<Op::of_rows>(
       *views, [&]<class Element, class Result>(std::type_identity<Element>, std::type_identity<Result>) {
@@ -21,6 +21,10 @@ int run_tree_call(const softcheck_call* call, const Launcher& launcher) {
           using B = typename Launcher::Block;
           TreeArguments<B, Element> arguments;
           arguments.logits = logits_of<B, Element>(*views);
+          if constexpr (Op::inputs == 2) {
+            arguments.gradient = arguments.logits;
+            arguments.gradient.values = matrix_of<B, const Element>(*views->gradient);
+          }
           if constexpr (std::is_same_v<Element, Result>) {
             arguments.results = matrix_of<B, Element>(views->output());
           } else {
@@ -29,7 +33,7 @@ int run_tree_call(const softcheck_call* call, const Launcher& launcher) {
           arguments.theta = views->theta;
           arguments.inverse = 1 / views->theta;
           arguments.scale = static_cast<float>(arguments.inverse);
-          return with_layout<Element>(arguments.logits.columns, [&]<class Rows>(Rows, int warps) {
+          return with_layout<Op, Element>(arguments.logits.columns, [&]<class Rows>(Rows, int warps) {
             return launcher.template run<Op, Rows>(arguments, warps);
           });
         }
@@ -45,6 +49,12 @@ struct TreeOps {
   static int entropy(const softcheck_call* call) { return Run::template run<tree::EntropyKernel>(call); }
   static int adaptive_softmax(const softcheck_call* call) {
     return Run::template run<tree::AdaptiveSoftmaxKernel>(call);
+  }
+  static int softmax_backward(const softcheck_call* call) {
+    return Run::template run<tree::SoftmaxBackwardKernel>(call);
+  }
+  static int log_softmax_backward(const softcheck_call* call) {
+    return Run::template run<tree::LogSoftmaxBackwardKernel>(call);
   }
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,9 +20,14 @@ struct TreeLayout {
   int warps;
 };
 
+/// What tells devices apart: 90 for sm_90; kHz.
+struct TunedDevice {
+  int capability, multiprocessors, memory_clock;
+};
+
 /// A line of kernels/cuda/tuned/DEVICE.tsv: the fastest layout for rows of first to last columns.
 struct TunedLayout {
-  int capability, multiprocessors;  // of the device: 90 for sm_90
+  TunedDevice device;
   const char *op, *dtype;
   std::int64_t first, last;
   TreeLayout layout;
@@ -39,18 +46,18 @@ inline constexpr const char* tree_name<tree::EntropyKernel> = "entropy";
 template <>
 inline constexpr const char* tree_name<tree::AdaptiveSoftmaxKernel> = "adaptive_softmax";
 
-/// The line for these rows of the device in the table that is nearest to this one, first by compute capability, then by
-/// the number of multiprocessors; null if that device has none.
-inline const TunedLayout* tuned_layout(std::span<const TunedLayout> table, int capability, int multiprocessors,
-                                       const char* op, const char* dtype, std::int64_t columns) {
+/// The line for these rows of the device in the table that is nearest to this one: by compute capability, then by the
+/// number of multiprocessors, then by the memory's clock. Null if that device has none.
+inline const TunedLayout* tuned_layout(std::span<const TunedLayout> table, const TunedDevice& device, const char* op,
+                                       const char* dtype, std::int64_t columns) {
   const auto distance = [&](const TunedLayout& line) {
-    return (std::int64_t{std::abs(line.capability - capability)} << 32) +
-           std::abs(line.multiprocessors - multiprocessors);
+    return std::array{std::abs(line.device.capability - device.capability),
+                      std::abs(line.device.multiprocessors - device.multiprocessors),
+                      std::abs(line.device.memory_clock - device.memory_clock)};
   };
-  std::int64_t nearest = INT64_MAX;
-  for (const TunedLayout& line : table) nearest = distance(line) < nearest ? distance(line) : nearest;
+  const auto nearest = std::ranges::min_element(table, {}, distance);
   for (const TunedLayout& line : table) {
-    if (distance(line) == nearest && std::strcmp(line.op, op) == 0 && std::strcmp(line.dtype, dtype) == 0 &&
+    if (distance(line) == distance(*nearest) && std::strcmp(line.op, op) == 0 && std::strcmp(line.dtype, dtype) == 0 &&
         line.first <= columns && columns <= line.last) {
       return &line;
     }

@@ -24,18 +24,25 @@ def changes(now, recorded):
     return sorted({f"{line}\t(recorded)" for line in set(recorded) - set(now)} | {f"{line}\t(now)" for line in set(now) - set(recorded)})
 
 
+def kind(name):
+    """The op and the format of a kernel."""
+    return name.split()[0], name.split()[-1]
+
+
 def over_budget(kernels, text):
-    """A line for each kernel that exceeds its op's budget of registers, stack or, where a thread has 32 items, instructions
-    for an item. text: that of budgets.tsv; a kernel whose op it lacks has no limits."""
+    """A line for each kernel that exceeds its op's budget of registers, stack or, of the layouts whose threads have the most
+    items, instructions for an item. text: that of budgets.tsv; a kernel whose op it lacks has no limits."""
     budgets = {op: (int(registers), float(limit)) for op, registers, limit, *_ in
                (line.split("\t") for line in text.splitlines()[1:])}
-    over = []
+    most, over = {}, []
+    for name, (*_, loops) in kernels.items():
+        most[kind(name)] = max([most.get(kind(name), 0), *(items for _, items in loops.values())])
     for name, (registers, stack, loops) in sorted(kernels.items()):
         if name.split()[0] not in budgets:
             continue
-        most, limit = budgets[name.split()[0]]
-        found = [f"{registers} registers of {most}"] * (registers > most) + [f"{stack} bytes of stack"] * (stack > 0)
+        allowed, limit = budgets[name.split()[0]]
+        found = [f"{registers} registers of {allowed}"] * (registers > allowed) + [f"{stack} bytes of stack"] * (stack > 0)
         found += [f"{per_item(loops):.1f} instructions an item of {limit}"
-                  for _, items in loops.values() if items == 32 and per_item(loops) > limit]
+                  for _, items in loops.values() if items == most[kind(name)] and per_item(loops) > limit]
         over += [f"{name}: {text}" for text in found]
     return over

@@ -25,9 +25,9 @@ ROW_PASSES = {
     "adaptive_softmax": (STATISTICS, ("sum at beta", 1, 0, 1), ("results", 1, 1, 1)),
     "adaptive_softmax_backward": (STATISTICS, ("sums", 2, 0, 1), ("results", 2, 1, 2)),
 }
-# Of the tree kernels: rows written, exponentials of an item.
-TREE_ROWS = {"tree_softmax": (1, 1), "tree_log_softmax": (1, 1), "tree_logsumexp": (0, 1), "tree_entropy": (0, 1),
-             "tree_adaptive_softmax": (1, 2)}
+# Of the tree kernels: rows read and written, exponentials of an item.
+TREE_ROWS = {"tree_softmax": (1, 1, 1), "tree_log_softmax": (1, 1, 1), "tree_logsumexp": (1, 0, 1), "tree_entropy": (1, 0, 1),
+             "tree_adaptive_softmax": (1, 1, 2), "tree_softmax_backward": (2, 1, 0), "tree_log_softmax_backward": (2, 1, 1)}
 
 
 def format_of(kernel):
@@ -58,13 +58,13 @@ def tree_loops(program, family):
     _, layout, vectors, *_ = kernel.name.split()
     if layout == "parts":
         return {}
-    writes, exponentials = TREE_ROWS[family]
+    reads, writes, exponentials = TREE_ROWS[family]
     items = int(vectors) * 16 // SIZE[format_of(kernel)]
     rows = [loop for loop in program.loops if loop.depth == 1 and program.most(loop).loaded > 0]
     if len(rows) != 1:
         raise Malformed(f"{kernel.name}: {len(rows)} loops read rows, expected 1")
     loaded = 16 * int(vectors)
-    return {"row": (len(program.ordinary(rows[0], Work(exponentials * items, loaded, writes * loaded))), items)}
+    return {"row": (len(program.ordinary(rows[0], Work(exponentials * items, reads * loaded, writes * loaded))), items)}
 
 
 def mma_loops(program, family):

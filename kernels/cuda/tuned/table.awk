@@ -1,13 +1,13 @@
 # awk -f table.awk FILE.tsv...: the lines of a table of TunedLayout (kernels/block/abi/tree_layouts.hpp). A file begins with
-# "device NAME CAPABILITY MULTIPROCESSORS"; each other line is "OP DTYPE FIRST LAST held|parts WARPS". Tabs part the fields.
+# "device NAME CAPABILITY MULTIPROCESSORS KHZ", the last of the memory; each other line is "OP DTYPE FIRST LAST held|parts WARPS". Tabs part the fields.
 BEGIN {
   FS = "\t"
   number = "^[1-9][0-9]*$"
 }
 function wrong(need) { printf "%s:%d: need %s, got \"%s\"\n", FILENAME, FNR, need, $0 >"/dev/stderr"; exit 1 }
 FNR == 1 {
-  if ($1 != "device" || NF != 4 || $3 !~ number || $4 !~ number) wrong("device NAME CAPABILITY MULTIPROCESSORS")
-  device = $3 ", " $4
+  if ($1 != "device" || NF != 5 || $3 !~ number || $4 !~ number || $5 !~ number) wrong("device NAME CAPABILITY MULTIPROCESSORS KHZ")
+  device = "{" $3 ", " $4 ", " $5 "}"
   next
 }
 NF != 6 || $1 !~ /^(softmax|log_softmax|logsumexp|entropy|adaptive_softmax)$/ || $2 !~ /^(f32|f16|bf16)$/ ||

@@ -56,6 +56,8 @@ def check():
     while begun not in (path.read_text() if (path := FOLDER / "stopped/session.jsonl").exists() else ""):
         assert time.monotonic() < deadline and stopped.poll() is None, finish(stopped, 130)
         time.sleep(0.05)
+    said = finish(start("stopped"), 2)  # one session a folder
+    assert said.count("\n") == 1 and "needs a folder that no other session writes to" in said, said
     stopped.send_signal(signal.SIGINT)
     finish(stopped, 130)
     running = subprocess.run(["pgrep", "-f", f"{SESSION} --stage .*{FOLDER}/stopped"], capture_output=True, check=False)
@@ -108,8 +110,9 @@ def check():
     sys.path.insert(0, "kernels/bench/gpu")
     sys.dont_write_bytecode = True
     import session
+    import stages
     for took, wins in ((0.981, []), (0.98, ["softmax\tf32\t513\t1024\theld\t8"])):
-        log = session.Lines(FOLDER / f"{took}.jsonl")
+        log = stages.Lines(FOLDER / f"{took}.jsonl")
         for layout in ("default", "held:8"):
             log.add(stage="verify", key=f"softmax f32 1024 {layout}", ok=True)
         log.add(stage="verify", key="softmax f32 1024 parts:4", ok=False)
@@ -119,11 +122,11 @@ def check():
     awk = ["awk", "-f", "kernels/cuda/tuned/table.awk", "/dev/null"]
     tables = [str(path) for path in sorted(pathlib.Path("kernels/cuda/tuned").glob("*.tsv"))]
     read = subprocess.run([*awk, *tables, FOLDER / "stopped/emulator.tsv"], capture_output=True, text=True, check=True).stdout
-    assert '{90, 1, "softmax", "f32", 97, 2500, {true, 16}},' in read, read
-    assert len(session.logits_of("bf16", 1 << 27)) == 1 << 28  # in seconds: what tune takes for a row
+    assert '{{90, 1, 1000}, "softmax", "f32", 97, 2500, {true, 16}},' in read, read
+    assert len(stages.logits_of("bf16", 1 << 27)) == 1 << 28  # in seconds: what tune takes for a row
     for device, line in (("90", "softmax\tf32\t1\t2\theld\t3"), ("", "softmax\tf32\t1\t2\theld\t4"), ("90", "softmix\tf32\t1\t2\theld\t4"),
                          ("90", "softmax\tf32\t3\t2\theld\t4")):
-        (FOLDER / "wrong.tsv").write_text(f"device\tX\t{device}\t1\n{line}\n")
+        (FOLDER / "wrong.tsv").write_text(f"device\tX\t{device}\t1\t1\n{line}\n")
         assert subprocess.run([*awk, FOLDER / "wrong.tsv"], capture_output=True, check=False).returncode == 1, line
 
 

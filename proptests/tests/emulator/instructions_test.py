@@ -228,12 +228,15 @@ class Items(unittest.TestCase):
 class Counts(unittest.TestCase):
     def test_a_kernel_keeps_within_its_budget(self):
         def over(registers=64, stack=0, count=64, items=32, name="tree_softmax warp 8 f32"):
-            return counts.over_budget({name: (registers, stack, {"row": (count, items)})}, "op\tregisters\tper item\ntree_softmax\t64\t2.0\twhy\n")
+            kernels = {name: (registers, stack, {"row": (count, items)}), "tree_softmax block 8 f32": (64, 0, {"row": (64, 32)})}
+            return counts.over_budget(kernels, "op\tregisters\tper item\ntree_softmax\t64\t2.0\twhy\n")
         self.assertEqual(over(), [])
         self.assertEqual(over(registers=65), ["tree_softmax warp 8 f32: 65 registers of 64"])
         self.assertEqual(over(stack=8), ["tree_softmax warp 8 f32: 8 bytes of stack"])
         self.assertEqual(over(count=65), ["tree_softmax warp 8 f32: 2.0 instructions an item of 2.0"])
         self.assertEqual(over(count=65, items=16), [])  # whose share of a row's own instructions is larger
+        bf16 = "tree_softmax block 2 bf16"
+        self.assertEqual(over(count=33, items=16, name=bf16), [f"{bf16}: 2.1 instructions an item of 2.0"])
         self.assertEqual(over(registers=65, name="softmax f32"), [])
 
     def test_a_count_that_differs_is_a_change(self):

@@ -10,8 +10,10 @@
 #include <random>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "kernels/block/abi/tree_layouts.hpp"
 #include "kernels/emulator/block.hpp"
 #include "proptests/tests/emulator/strict_formats.hpp"
 
@@ -227,6 +229,46 @@ TEST(TreeOrder, IsThatOfAnyPartsOfARow) {
       EXPECT_EQ(parts.total(), whole.total()) << tiles << " tiles, " << part << " a part";
     }
   }
+}
+
+// An H100 and an H200 differ in their memory alone.
+TEST(TunedLayouts, AreThoseOfTheNearestDeviceForTheRows) {
+  constexpr TunedDevice h100{90, 132, 2619000}, h200{90, 132, 3201000}, h20{90, 78, 2619000}, a100{80, 108, 1215000};
+  constexpr TunedLayout table[] = {{h100, "softmax", "f32", 513, 1024, {true, 2}},
+                                   {h200, "softmax", "f32", 513, 1024, {true, 4}},
+                                   {h200, "softmax", "f32", 1025, 4096, {false, 8}},
+                                   {h20, "softmax", "f32", 513, 1024, {true, 1}},
+                                   {a100, "entropy", "bf16", 1, 99, {true, 1}}};
+  const auto warps = [&](TunedDevice device, const char* op, const char* dtype, std::int64_t columns) {
+    const TunedLayout* line = tuned_layout(table, device, op, dtype, columns);
+    return line == nullptr ? 0 : line->layout.warps;
+  };
+  EXPECT_EQ(warps(h100, "softmax", "f32", 1024), 2);
+  EXPECT_EQ(warps(h200, "softmax", "f32", 513), 4);
+  EXPECT_EQ(warps(h200, "softmax", "f32", 1025), 8);
+  EXPECT_EQ(warps(h100, "softmax", "f32", 1025), 0);  // no line of another device in its place
+  EXPECT_EQ(warps(h200, "softmax", "f32", 512), 0);
+  EXPECT_EQ(warps(h200, "softmax", "bf16", 1024), 0);
+  EXPECT_EQ(warps(h200, "entropy", "f32", 1024), 0);
+  EXPECT_EQ(warps({90, 114, 1593000}, "softmax", "f32", 1024), 2);  // its memory is nearer to the H100's
+  EXPECT_EQ(warps({90, 80, 3201000}, "softmax", "f32", 1024), 1);   // the multiprocessors decide before the clock
+  EXPECT_EQ(warps({86, 120, 9751000}, "softmax", "f32", 1024), 4);  // the capability before both
+  EXPECT_EQ(warps({84, 130, 3201000}, "entropy", "bf16", 99), 1);
+  EXPECT_EQ(tuned_layout({}, h100, "softmax", "f32", 1024), nullptr);
+}
+
+// A layout that cannot hold the row is left, one that the environment names refused.
+TEST(TunedLayouts, ApplyWhereTheyHoldTheRow) {
+  const auto chosen = [](const TunedLayout* tuned, std::int64_t columns) {
+    return with_chosen_layout<float>(BlockRows<8, true>(), 16, columns, tuned, []<class Rows>(Rows, int warps) {
+      return (std::is_same_v<Rows, BlockRows<8, true>> ? 100 : 200) + warps;
+    });
+  };
+  const TunedLayout held{{}, "", "", 1, 1 << 20, {true, 4}}, parts{{}, "", "", 1, 1 << 20, {false, 2}};
+  EXPECT_EQ(chosen(nullptr, 4096), 116);
+  EXPECT_EQ(chosen(&held, 4096), 104);
+  EXPECT_EQ(chosen(&held, 4097), 116);
+  EXPECT_EQ(chosen(&parts, 4097), 202);
 }
 
 // Its own division and a sum that is a float: the bits of the logarithm that has a theorem.

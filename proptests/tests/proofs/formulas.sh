@@ -41,4 +41,6 @@ for name in theorem_bounds theorem_gradient_formulas theorem_projection_bounds t
 # A list of lines, each a string.
 coq contract_words | grep -oE '"[^"]*"' | tr -d '"' >contract_words.tsv
 update "$headers/contract_words.tsv" contract_words.tsv
+coq tree_orders | grep -oE '"[^"]*"' | tr -d '"' >tree_orders.tsv
+update "$headers/../emulator/tree_orders.tsv" tree_orders.tsv
 for file in theorem_*.hpp; do update "$(place "${file%.hpp}")" "$file"; done
