@@ -31,6 +31,9 @@ Domain domain_of(std::string_view words, Op op) {
     throw std::invalid_argument("domain: scores=, bias, groups and routed_scale need --op topk_softmax, got --op " +
                                 std::string(to_string(op)));
   }
+  if (chooses && domain.routes() && domain.bounds_logits()) {
+    throw std::invalid_argument("domain: need no logits<= or spread<= for a router, whose logits lie in [-16, 16]");
+  }
   if (domain.dropout && op->sigmoid) {
     throw std::invalid_argument("domain: dropout needs --op attention or attention_backward, got sigmoid_attention");
   }

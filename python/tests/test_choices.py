@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import softcheck
 from kernels import softmax
+from softcheck import _abi
 
 
 QUICK = {"effort": "quick", "cases": 20, "max_length": 600, "progress": False,
@@ -266,6 +267,8 @@ def test_a_router_gets_what_it_takes():
         softcheck.check(v3, "topk_softmax", domain="k=4 groups=8", **QUICK)
     with pytest.raises(softcheck.UsageError, match="topk_softmax"):
         softcheck.check(softmax, domain="groups=8 kept=4", **QUICK)
+    with pytest.raises(softcheck.UsageError, match=r"no logits<= or spread<="):
+        softcheck.check(router, "topk_softmax", domain="logits<=4", **QUICK)
 
 
 def test_a_routers_results_at_hand_are_judged():
@@ -282,3 +285,19 @@ def test_a_routers_results_at_hand_are_judged():
         softcheck.assert_output("topk_softmax", logits, result, **{**words, "groups": 3})
     with pytest.raises(softcheck.UsageError, match="sigmoid: softmax has none"):
         softcheck.assert_output("softmax", logits, logits, sigmoid=True)
+
+
+def test_attributes_of_an_earlier_header_are_no_routers(monkeypatch):
+    logits = LOGITS[0]
+    weights, ids = topk(logits, 2, False)
+    words = {"contract": "exp=2ulp sum=sequential"}
+    with pytest.raises(softcheck.Violation):
+        softcheck.assert_output("topk_softmax", logits, (weights, ids), sigmoid=True, **words)
+    made = _abi.TensorCall.__init__
+
+    def earlier(self, *arguments):
+        made(self, *arguments)
+        self._attributes.size = _abi.Attributes.sigmoid.offset
+
+    monkeypatch.setattr(_abi.TensorCall, "__init__", earlier)
+    assert softcheck.assert_output("topk_softmax", logits, (weights, ids), sigmoid=True, **words)

@@ -64,14 +64,14 @@ BUG(mutant_router_group_begins_late, each_router_row) {
 }
 
 // The bias is not read.
-// @judged topk_softmax f32: plain; fail topk; ids; domain bias
+// @judged topk_softmax f32: plain; fail topk; ids|order; domain bias
 BUG(mutant_router_without_bias, each_router_row) {
   std::fill(row.bias.begin(), row.bias.end(), 0);
   row.route();
 }
 
 // The sigmoid of the biased logit.
-// @judged topk_softmax f32: plain; fail topk; ids; domain scores=sigmoid bias
+// @judged topk_softmax f32: plain; fail topk; ids|order; domain scores=sigmoid bias
 BUG(mutant_router_bias_before_the_sigmoid, each_router_row) {
   auto scores = row.biased(row.logits);
   const auto p = row.coefficients();
@@ -95,7 +95,7 @@ BUG(mutant_router_one_group_more, each_router_row) {
 }
 
 // Sigmoids are the weights, but the items are chosen by a softmax of the logits with the bias.
-// @judged topk_softmax f32: plain; fail topk; ids; domain scores=sigmoid bias
+// @judged topk_softmax f32: plain; fail topk; ids|order; domain scores=sigmoid bias
 BUG(mutant_router_chooses_by_softmax, each_router_row) {
   const auto p = row.coefficients();
   row.choose_within(row.biased(row.softmax()));
