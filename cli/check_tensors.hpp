@@ -21,7 +21,8 @@ struct CheckFlags {
   std::map<std::string, std::string, std::less<>> files;  // FILE[:NAME] by the flag that names it: "logits"
   std::string dtype;
   std::string contract;
-  std::optional<double> theta, scale, label_smoothing, z_loss, softcap, top_p, min_p, dropout_scale, sigmoid_bias, routed_scale;
+  std::optional<double> theta, scale, label_smoothing, z_loss, softcap, top_p, min_p, dropout_scale, sigmoid_bias,
+      routed_scale;
   std::optional<std::int64_t> ignore_index, top_k, groups, groups_kept, group_items;
   std::string window;     // "LEFT:RIGHT"
   std::string reduction;  // "mean" or "sum"

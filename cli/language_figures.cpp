@@ -131,12 +131,14 @@ int run_heads(HeadFlags flags) {
 constexpr int sets_of_each_seed = 8;
 
 struct AccuracyFlags {
+  int largest = 61;
   std::string models = language_folder().string();
   std::string out = "results/figure-8";
   LanguageEvaluationOptions evaluation;
 };
 
-int run_accuracy(const AccuracyFlags& flags) {
+int run_accuracy(AccuracyFlags flags) {
+  std::erase_if(flags.evaluation.sizes, [&](int size) { return size > flags.largest; });
   const std::vector<LanguageModel> models = language_models_in("--models", flags.models);
   const LanguageKernels kernels = language_kernels();
   std::vector<const LanguageModel*> plain, adaptive;
@@ -172,10 +174,10 @@ int run_accuracy(const AccuracyFlags& flags) {
   }
   const std::vector<LanguageRow> totals = language_totals(cells, sets_of_each_seed);
   const std::string text = to_text(rows) + to_text(totals);
-  const std::string origin =
-      origin_lines(fmt::format("softcheck run figure-8 --seed {} --problems {} --tokens {}", flags.evaluation.seed,
-                               flags.evaluation.problems, flags.evaluation.most_tokens),
-                   hashes_of_language(flags.models, models));
+  const std::string origin = origin_lines(
+      fmt::format("softcheck run figure-8 --seed {} --problems {} --tokens {} --largest {}", flags.evaluation.seed,
+                  flags.evaluation.problems, flags.evaluation.most_tokens, flags.largest),
+      hashes_of_language(flags.models, models));
   const OutputFolder folder(flags.out);
   folder.write("figure_8.txt", origin + text);
   say("{}", text);
@@ -212,6 +214,7 @@ void add_accuracy_figure_run(Verb run) {
   figure.add_option("--seed", flags.evaluation.seed, "Seed of the problems", shown);
   figure.add_option("--problems", flags.evaluation.problems, "Of each algorithm, size and model", within(1, 1 << 20),
                     shown);
+  figure.add_option("--largest", flags.largest, "No larger problems", within(4, 61));
   figure.add_option("--tokens", flags.evaluation.most_tokens, "No sizes whose texts are longer",
                     within(2, most_positions), shown);
   figure.add_option("--threads", flags.evaluation.threads, "Threads; the results do not depend on it",

@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
@@ -24,12 +26,14 @@ using namespace experiments;
 
 namespace {
 
+constexpr int steps_of_a_line = 200;  // of loss.tsv: the mean loss since the line before or the start of the run
+
 struct LanguageFlags {
   LanguageTrainingOptions training;
   std::string positions = to_string(Positions::rotary);
   std::string temperature = "plain";
   std::string weights = to_string(HeadWeights::softmax);
-  std::string out;
+  std::string algorithms, out;
 };
 
 LanguageTrainingOptions options_of(const LanguageFlags& flags) {
@@ -41,6 +45,7 @@ LanguageTrainingOptions options_of(const LanguageFlags& flags) {
       throw std::invalid_argument(fmt::format("--temperature: need plain or adaptive, got '{}'", flags.temperature));
     }
     options.design.adaptive = flags.temperature == "adaptive";
+    options.algorithms = parse_algorithms(flags.algorithms);
     check_design(options.design);
   });
   if (options.largest < options.smallest) {
@@ -76,16 +81,23 @@ int run_language_training(const LanguageFlags& flags) {
   {
     const Interruption interruption;
     Progress progress;
-    double recent = 0;
+    double recent = 0, sum = 0;
+    int summed = 0;
+    std::ofstream losses(folder / "loss.tsv", first == 0 ? std::ios::trunc : std::ios::app);
     train(state, options, kernels, [&](const TrainingState& now, float loss) {
       last_loss = loss;
       recent = recent == 0 ? loss : 0.95 * recent + 0.05 * loss;
+      sum += loss;
+      ++summed;
+      if (now.step % steps_of_a_line == 0) {
+        losses << fmt::format("{}\t{:.4f}\n", now.step, std::exchange(sum, 0) / std::exchange(summed, 0)) << std::flush;
+      }
       if (now.step % 10 == 0) {
         progress.show(fmt::format("step {} of {}, loss {:.4f}, {:.1f} steps/s", now.step, options.steps, recent,
                                   static_cast<double>(now.step - first) / seconds()));
       }
       // Not after the last step: a run that resumed there would have no loss.
-      if (now.step % 200 == 0 && now.step < options.steps) write_checkpoint(checkpoint, now, options);
+      if (now.step % steps_of_a_line == 0 && now.step < options.steps) write_checkpoint(checkpoint, now, options);
       return !Interruption::requested();
     });
   }
@@ -121,6 +133,10 @@ void add_language_train_run(Verb run) {
   train.add_option("--tokens", options.tokens_per_step, "Tokens of a step, at least", within(1, 1 << 20), shown);
   train.add_option("--smallest", options.smallest, "Smallest problems", within(2, 61), shown);
   train.add_option("--largest", options.largest, "Largest problems", within(2, 61), shown);
+  train.add_option("--algorithms", flags.algorithms, "Those of the texts, between commas [all]", typed("LIST"));
+  train.add_option("--growth", options.growth, "Steps in which the largest problems grow from --smallest to --largest",
+                   within<std::int64_t>(0, 1LL << 40), shown);
+  train.add_flag("--response-only", options.response_only, "Leave the first state out of the loss");
   train.add_option("--learning-rate", options.learning_rate, "Behind the warm-up; then it falls to 0 along a cosine",
                    within(1e-9, 10.0), shown);
   train.add_option("--warm-up", options.warm_up, "Steps in which the learning rate rises",

@@ -2,7 +2,7 @@
 
     prompts.py FILE.gguf text TEXT TOKENS             the first ids of a text file, one line
     prompts.py FILE.gguf figure-3 LARGEST             the paper's question about 2, 4, ..., 128, 512, ... numbers, a line each
-    prompts.py FILE.gguf language CONTEXTS TEXT...    tasks; CONTEXTS has a number for each of TASKS, as 6,4,0,0,0
+    prompts.py FILE.gguf language CONTEXTS SEED TEXT...  tasks; CONTEXTS has a number for each of TASKS, as 6,4,0,0,0
 
 Needs gguf and tokenizers of PyPI; prints to standard output. Gemma's tokenizer joins the pair of pieces with the largest
 score first; SmolLM2's is a byte-level BPE.
@@ -13,7 +13,7 @@ import random
 import re
 import sys
 
-SEED = 1
+FIGURE_SEED = 1
 USER_DEFINED = 4  # llama_token_type of llama.cpp
 
 
@@ -76,7 +76,7 @@ def numbers(rng, count, least=10):
 
 
 def figure_3(tokens, largest):
-    drawn = numbers(random.Random(f"figure_3 0 {SEED}"), largest)
+    drawn = numbers(random.Random(f"figure_3 0 {FIGURE_SEED}"), largest)
     n = 2
     while n <= largest:
         yield tokens(f"What is the maximum in the following sequence: {', '.join(map(str, drawn[:n]))}? The maximum is:")
@@ -121,14 +121,14 @@ TASKS = [(retrieval, 8, 8), (retrieval, 32, 8), (retrieval, 128, 8), (maximum, 4
 TEXT_TOKENS, PART = 512, 64
 
 
-def language(tokens, texts, contexts):
+def language(tokens, texts, contexts, seed):
     for name in texts:
         ids = tokens(open(name, encoding="utf-8").read())[:TEXT_TOKENS]
         parts = [f"{begin}-{begin + PART}" for begin in range(1, len(ids) - PART + 1, 2 * PART)]  # half of them: a large vocabulary takes time
         yield "\t".join([name.rsplit("/", 1)[-1], str(len(ids)), "text", ",".join(parts), " ".join(map(str, ids))])
     for (task, n, questions), count in zip(TASKS, contexts):
         for context in range(count):
-            ids, answers = asked(tokens, *task(random.Random(f"{task.__name__} {n} {context} {SEED}"), n, questions))
+            ids, answers = asked(tokens, *task(random.Random(f"{task.__name__} {n} {context} {seed}"), n, questions))
             yield "\t".join([task.__name__, str(n), "questions", ",".join(answers), " ".join(map(str, ids))])
 
 
@@ -141,7 +141,7 @@ if __name__ == "__main__":
         for ids in figure_3(tokens, int(rest[0])):
             print(*ids)
     elif what == "language":
-        for line in language(tokens, rest[1:], map(int, rest[0].split(","))):
+        for line in language(tokens, rest[2:], map(int, rest[0].split(",")), int(rest[1])):
             print(line)
     else:
         sys.exit(f"prompts.py: need text, figure-3 or language, got '{what}'")

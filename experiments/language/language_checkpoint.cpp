@@ -240,6 +240,7 @@ LanguageModel read_language_model(const std::filesystem::path& folder) {
                       .parameters = {}};
   try {
     model.design = design_of(model.options);
+    model.algorithms = parse_algorithms(option_of({"", model.options, {}}, "algorithms"));
   } catch (const std::invalid_argument& error) {
     throw models::TensorFileError(path.string() + ": " + error.what());
   }

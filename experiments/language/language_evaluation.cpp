@@ -102,7 +102,8 @@ std::vector<LanguageCell> evaluate_language(const LanguageModel& model, bool ada
     LanguageCell& cell = cells[place];
     RandomWords words = words_of_cell(options, stream, algorithm, cell.size);
     std::vector<Problem> problems;
-    bool fits = true;
+    const auto& trained = model.algorithms;
+    bool fits = trained.empty() || std::ranges::find(trained, cell.algorithm) != trained.end();
     for (int p = 0; p < options.problems; ++p) {
       problems.push_back(draw_problem(algorithms()[algorithm], cell.size, words));
       fits = fits &&

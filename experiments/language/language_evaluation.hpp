@@ -26,7 +26,8 @@ struct ProblemScore {
 struct LanguageCell {
   std::string_view algorithm;
   int size = 0;
-  std::vector<ProblemScore> problems = {};  // none if their texts would be longer than most_tokens
+  std::vector<ProblemScore> problems =
+      {};  // none if a text is longer than most_tokens, or if the model was not trained on it
 };
 
 struct LanguageEvaluationOptions {

@@ -1,9 +1,12 @@
 #include "experiments/language/language_training.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <sstream>
 #include <stdexcept>
 
 #include "experiments/language/algorithms/problem.hpp"
@@ -17,11 +20,10 @@ void check(const LanguageTrainingOptions& options, const TrainingState& state) {
   check_design(options.design);
   if (options.steps < 0 || options.warm_up < 0 || options.tokens_per_step < 1 || options.smallest < 2 ||
       options.largest < options.smallest || options.largest > 61 || !(options.learning_rate > 0) ||
-      !(options.weight_decay >= 0) || !(options.clip > 0)) {
+      !(options.weight_decay >= 0) || !(options.clip > 0) || options.growth < 0) {
     throw std::invalid_argument(
-        "train: need steps and a warm-up >= 0, tokens >= 1, sizes from 2 to 61, a rate and a clip > 0 and a decay >= "
-        "0, "
-        "got " +
+        "train: need steps, warm-up and growth >= 0, tokens >= 1, sizes from 2 to 61, a rate and a clip > 0 and a "
+        "decay >= 0, got " +
         to_text(options));
   }
   const std::size_t count = LanguagePlaces{options.design.shape}.count();
@@ -62,15 +64,18 @@ void adam_step(TrainingState& state, Floats& gradient, const LanguageTrainingOpt
 
 std::string to_text(const LanguageTrainingOptions& options) {
   const LanguageShape& shape = options.design.shape;
-  // softmax has no word, as in files from before there were other weights.
+  // Defaults have no word, as in files from before there were other values.
   const HeadWeights weights = options.design.weights;
-  const std::string attention = weights == HeadWeights::softmax ? "" : " attention=" + to_string(weights);
+  std::string more = weights == HeadWeights::softmax ? "" : " attention=" + to_string(weights);
+  if (!options.algorithms.empty()) more += fmt::format(" algorithms={}", fmt::join(options.algorithms, ","));
+  if (options.growth > 0) more += fmt::format(" growth={}", options.growth);
+  if (options.response_only) more += " loss=response";
   return fmt::format(
       "model=language seed={} steps={} rate={} warm-up={} decay={} clip={} tokens={} sizes={}-{} layers={} width={} "
       "heads={} inner={} positions={} temperature={}{}",
       options.seed, options.steps, options.learning_rate, options.warm_up, options.weight_decay, options.clip,
       options.tokens_per_step, options.smallest, options.largest, shape.layers, shape.width, shape.heads, shape.inner,
-      to_string(options.design.positions), options.design.adaptive ? "adaptive" : "plain", attention);
+      to_string(options.design.positions), options.design.adaptive ? "adaptive" : "plain", more);
 }
 
 double learning_rate_at(const LanguageTrainingOptions& options, std::int64_t step) {
@@ -91,14 +96,36 @@ TrainingState start_training(const LanguageTrainingOptions& options) {
   return state;
 }
 
-TokenBatch draw_batch(const LanguageTrainingOptions& options, RandomWords& words) {
+std::vector<std::string> parse_algorithms(const std::string& list) {
+  std::vector<std::string> names;
+  std::istringstream text(list);
+  for (std::string name; std::getline(text, name, ',');) {
+    algorithm_named(name);
+    if (std::ranges::find(names, name) != names.end()) {
+      throw std::invalid_argument("algorithm: need each name once, got '" + name + "' twice");
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+int largest_size_at(const LanguageTrainingOptions& options, std::int64_t step) {
+  if (step >= options.growth) return options.largest;
+  const std::int64_t sizes = options.largest - options.smallest + 1;
+  return options.smallest + static_cast<int>(step * sizes / options.growth);
+}
+
+TokenBatch draw_batch(const LanguageTrainingOptions& options, std::int64_t step, RandomWords& words) {
   TokenBatch batch;
-  const auto sizes = static_cast<std::uint64_t>(options.largest - options.smallest + 1);
+  const auto sizes = static_cast<std::uint64_t>(largest_size_at(options, step) - options.smallest + 1);
+  const auto& names = options.algorithms;
   while (batch.tokens() < options.tokens_per_step) {
-    const Algorithm& algorithm = algorithms()[uniform_below(words, algorithms().size())];
+    const std::size_t drawn = uniform_below(words, names.empty() ? algorithms().size() : names.size());
+    const Algorithm& algorithm = names.empty() ? algorithms()[drawn] : algorithm_named(names[drawn]);
     const int size = options.smallest + static_cast<int>(uniform_below(words, sizes));
     const Problem problem = draw_problem(algorithm, size, words);
-    add_text(batch, problem.question + problem.response, problem.trace_begin);
+    add_text(batch, problem.question + problem.response,
+             options.response_only ? problem.question.size() : problem.trace_begin);
   }
   place_for_training(batch, options.design.positions, words);
   return batch;
@@ -110,7 +137,7 @@ void train(TrainingState& state, const LanguageTrainingOptions& options, const L
   const TurnTable<float> turns(options.design.shape);
   Floats gradient(state.parameters.size());
   while (state.step < options.steps) {
-    const TokenBatch batch = draw_batch(options, state.words);
+    const TokenBatch batch = draw_batch(options, state.step, state.words);
     LanguageParts<float> parts(kernels, options.design, batch);
     float loss = 0;
     {

@@ -25,6 +25,9 @@ struct LanguageTrainingOptions {
   double clip = 1;              // the largest norm of a step's gradient; a longer one is scaled down to it
   int tokens_per_step = 2048;   // problems are drawn until a step has this many
   int smallest = 4, largest = 12;
+  std::vector<std::string> algorithms = {};  // that texts are drawn from; none: all
+  std::int64_t growth = 0;     // steps in which the largest size of the texts rises from smallest to largest
+  bool response_only = false;  // the loss leaves out the first state, which the question ends with
 };
 
 /// Words of a line such as "seed=1,steps=2000", in results and in metadata.
@@ -37,8 +40,16 @@ LanguageDesign design_of(const std::string& options);
 
 TrainingState start_training(const LanguageTrainingOptions& options);
 
+/// Names of algorithms between commas.
+///
+/// throws   std::invalid_argument as algorithm_named(), also for a name that stands twice
+std::vector<std::string> parse_algorithms(const std::string& list);
+
+/// The largest size in a step, from 0 on.
+int largest_size_at(const LanguageTrainingOptions& options, std::int64_t step);
+
 /// The problems of a step: algorithms and sizes uniform.
-TokenBatch draw_batch(const LanguageTrainingOptions& options, RandomWords& words);
+TokenBatch draw_batch(const LanguageTrainingOptions& options, std::int64_t step, RandomWords& words);
 
 /// The learning rate of a step, from 0 on.
 double learning_rate_at(const LanguageTrainingOptions& options, std::int64_t step);
@@ -70,6 +81,7 @@ struct LanguageModel {
   std::string options;  // the words it was trained with
   LanguageDesign design;
   Floats parameters;
+  std::vector<std::string> algorithms = {};  // that it was trained on; none: all
 };
 
 /// Writes a folder that transformers can load: model.safetensors, in bf16, and config.json of a LlamaForCausalLM.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -97,14 +98,20 @@ double seconds_for_fit(const TensorJudgement& judgement) { return 2 + judgement.
 ContractFit fitting_contract(const TensorTask& task, const Contract& contract, std::span<const GivenTensor> outputs,
                              const TensorJudgement& judgement, const TensorOptions& options, double seconds) {
   using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const Clock::time_point start = Clock::now();
+  const std::clock_t processor_start = std::clock();
+  const auto spent = [&] {
+    constexpr int most_contenders = 4;
+    return std::max(static_cast<double>(std::clock() - processor_start) / CLOCKS_PER_SEC,
+                    std::chrono::duration<double>(Clock::now() - start).count() / most_contenders);
+  };
   ContractFit fit;
   if (judgement.failed == 0 || !judgement.ended_early.empty() || fails_otherwise(judgement)) return fit;
   TensorOptions quick;
   quick.worst = 1;
   quick.exempt = options.exempt;
   quick.first_failure = true;
-  quick.interrupted = [&] { return Clock::now() >= end || (options.interrupted && options.interrupted()); };
+  quick.interrupted = [&] { return spent() >= seconds || (options.interrupted && options.interrupted()); };
   for (auto& [words, other] : readings(task)) {
     if (judge_tensors(other, contract, outputs, quick).verdict == ReportVerdict::pass) {
       fit.reading = words;

@@ -29,7 +29,7 @@ double seconds_for_fit(const TensorJudgement& judgement);
 ///
 /// judgement   by `contract`; if nothing failed, or a claim that no contract changes failed, nothing is tried
 /// options     the judgement's; exempt claims stay exempt
-/// seconds     after this time no other contract is tried
+/// seconds     processor time, or a fourth of the elapsed time if that is more; after it no other contract is tried
 ContractFit fitting_contract(const TensorTask& task, const numerics::Contract& contract,
                              std::span<const GivenTensor> outputs, const TensorJudgement& judgement,
                              const TensorOptions& options, double seconds);

@@ -97,7 +97,8 @@ class DeviceCall {
     if (status != 0) cudaGetLastError();  // clears the error, or the next call would see it
     if (!staged_ || status != 0) return status;
     bool copied = cudaStreamSynchronize(stream()) == cudaSuccess;
-    for (std::size_t i = 0; i < device_call_.call.n_outputs; ++i) copied = copied && staging_[owners_[most + i]].copy_back();
+    for (std::size_t i = 0; i < device_call_.call.n_outputs; ++i)
+      copied = copied && staging_[owners_[most + i]].copy_back();
     if (copied) return 0;
     std::fprintf(stderr, "CUDA: %s\n", cudaGetErrorString(cudaGetLastError()));
     std::abort();

@@ -30,7 +30,7 @@ struct ByteWeights {
   Format format;
   int largest_power;
 };
-constexpr std::string_view weights_formats = "f64|f32|f16|bf16|e4m3[:2^K]|e5m2[:2^K]";
+constexpr std::string_view weights_formats = "f64|f32|f16|bf16|e4m3|e5m2|e4m3:2^K|e5m2:2^K";
 constexpr ByteWeights byte_weights[]{{"e4m3", Format::e4m3, 8}, {"e5m2", Format::e5m2, 15}};
 constexpr Names<MaskedRows, 3> masked_rows{
     {{"zero", MaskedRows::zero}, {"nan", MaskedRows::nan}, {"uniform", MaskedRows::uniform}}};

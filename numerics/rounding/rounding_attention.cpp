@@ -243,8 +243,9 @@ AttentionThreshold<T>::AttentionThreshold(const Contract& contract, const Attent
   q.rescaled = model_.rescaled;
   if (narrow.precision < accumulator.precision) q.weight_unit = minus_log1m(T(narrow.unit_roundoff));
   q.weight_floor = T(std::ldexp(narrow.smallest_subnormal, -contract.weights_power));
-  if (contract.subnormals == Subnormals::flushed && narrow.storage_bits > 8)
+  if (contract.subnormals == Subnormals::flushed && narrow.storage_bits > 8) {
     q.weight_floor = q.weight_floor + T(narrow.smallest_normal);
+  }
   // Sums of weighted values in a separate format add roundings: its products, additions, rescalings and division, and
   // reading a value.
   q.sums_unit = sums.unit;

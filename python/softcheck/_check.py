@@ -290,7 +290,7 @@ def check(
                 which a crash then ends); "auto" forks, but spawns for JAX, MLX, TensorFlow, CuPy and devices
     warm_up     calls the function once in this process first: for a function that is compiled at its first call
     autograd    the function is the forward one, of torch's arrays, and torch.autograd computes the gradients that are
-                judged: check(attention, op="attention_backward", autograd=True). Also for the backward ops of losses
+                judged: check(attention, op="attention_backward", autograd=True). Also for the backward ops of losses and divergences
     replay      a counterexample's replay: judges that case alone
     progress    on standard error; by default if that is a terminal
 

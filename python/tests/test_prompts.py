@@ -49,12 +49,14 @@ def test_answers_are_where_the_tasks_say():
 def test_a_line_of_tasks_has_five_columns(tmp_path):
     text = tmp_path / "a.txt"
     text.write_text("x" * 2000)
-    lines = [line.split("\t") for line in prompts.language(characters, [str(text)], [2, 1, 1, 2, 1])]
+    lines = [line.split("\t") for line in prompts.language(characters, [str(text)], [2, 1, 1, 2, 1], 1)]
     assert [line[:3] for line in lines[:3]] == [["a.txt", "512", "text"], ["retrieval", "8", "questions"], ["retrieval", "8", "questions"]]
     assert len(lines) == 8
     parts = lines[0][3].split(",")
     assert parts[0] == "1-65" and parts[-1] == "385-449" and len(parts) == 4
     assert lines[1][4] != lines[2][4]
+    other = [line.split("\t") for line in prompts.language(characters, [str(text)], [2, 1, 1, 2, 1], 2)]
+    assert other[0] == lines[0] and all(mine[4] != line[4] for mine, line in zip(other[1:], lines[1:]))
 
 
 def test_the_question_of_figure_3_grows_from_one_list():

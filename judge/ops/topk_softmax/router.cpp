@@ -8,7 +8,6 @@
 
 #include "judge/ops/rows/gradient_inputs.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "numerics/rounding/rounding_sigmoid.hpp"
 #include "proptests/generators/rows/row.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 
@@ -136,7 +135,7 @@ Enclosure sigmoid_of(double x) {
   return (x < 0 ? e : Enclosure(1)) / (Enclosure(1) + e);
 }
 
-Coefficient sigmoid_coefficient(const Contract& contract, double x) {
+Coefficient sigmoid_coefficient(const SigmoidThreshold& threshold, double x) {
   if (std::isinf(x)) return {x > 0 ? 1.0L : 0.0L, 0, {}};
   const long double e = std::exp(-std::fabs(static_cast<long double>(x))), p = (x < 0 ? e : 1) / (1 + e);
   // expl has at most 2 ulps (the GNU C library's manual, x86-64); a sum and a quotient are rounded.
@@ -145,7 +144,7 @@ Coefficient sigmoid_coefficient(const Contract& contract, double x) {
   key.x = x;
   key.size = UpperBound(std::fabs(x));
   key.coefficient = size_of(Quick{p, unsure});
-  return {p, unsure, SigmoidThreshold(contract, 0).weight_error(key)};
+  return {p, unsure, threshold.weight_error(key)};
 }
 
 RouterChoice::RouterChoice(const RowInputs& row, std::span<const Coefficient> coefficients)
@@ -281,8 +280,9 @@ std::vector<std::size_t> RouterChoice::items() const {
 
 SigmoidElements::SigmoidElements(const RowInputs& row, std::span<const double> logits, std::string_view claim)
     : claim_(claim), logits_(logits), divides_(row.attributes.renormalize), rounding_(row.contract) {
+  const SigmoidThreshold threshold(row.contract, 0);
   for (const double x : logits) {
-    coefficients_.push_back(sigmoid_coefficient(row.contract, x));
+    coefficients_.push_back(sigmoid_coefficient(threshold, x));
     const Coefficient& p = coefficients_.back();
     errors_ = {errors_.rounding + p.granted.rounding, errors_.floor + p.granted.floor};
     sum_ += p.value;

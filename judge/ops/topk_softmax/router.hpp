@@ -10,6 +10,7 @@
 
 #include "judge/ops/rows/row_elements.hpp"
 #include "judge/ops/rows/row_op.hpp"
+#include "numerics/rounding/rounding_sigmoid.hpp"
 #include "numerics/rounding/rounding_topk.hpp"
 
 /// Routers: top-k of scores p + bias, of the best groups (docs/tolerances/topk.md).
@@ -38,7 +39,9 @@ struct Coefficient {
 
 /// sigmoid(x).
 numerics::Enclosure sigmoid_of(double x);
-Coefficient sigmoid_coefficient(const numerics::Contract& contract, double x);
+///
+/// threshold   of height 0
+Coefficient sigmoid_coefficient(const numerics::SigmoidThreshold& threshold, double x);
 
 /// Which items a router may choose.
 class RouterChoice {

@@ -236,7 +236,8 @@ class TopkSoftmax final : public RowOp {
   static std::vector<Coefficient> coefficients(const RowInputs& row, const TopkThreshold<UpperBound>& granted) {
     std::vector<Coefficient> result;
     if (row.attributes.sigmoid) {
-      for (const double x : row.logits) result.push_back(sigmoid_coefficient(row.contract, x));
+      const SigmoidThreshold threshold(row.contract, 0);
+      for (const double x : row.logits) result.push_back(sigmoid_coefficient(threshold, x));
       return result;
     }
     std::vector<std::size_t> places(row.logits.size());

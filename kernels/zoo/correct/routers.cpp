@@ -27,7 +27,7 @@ CORRECT(correct_router_of_maxima, each_router_row) {
   std::vector<bool> in;
   std::size_t left = row.kept;
   for (const Real one : largest) left -= one > level ? 1 : 0;
-  for (const Real one : largest) in.push_back(one > level || (one == level && left-- > 0));
+  for (const Real one : largest) in.push_back(one > level || (one == level && left > 0 && left-- > 0));
   row.choose(row.masked(p, in, 0));
   row.finish(p);
 }

@@ -82,6 +82,54 @@ TEST(LanguageTraining, ACheckpointGoesOnAsIfNothingHadHappened) {
   std::filesystem::remove(path);
 }
 
+// The texts of a batch, without the character that is only predicted.
+std::vector<std::string> texts_of(const TokenBatch& batch) {
+  std::vector<std::string> texts;
+  for (std::size_t text = 0; text + 1 < batch.begins.size(); ++text) {
+    const auto at = [&](std::size_t i) { return batch.ids.begin() + static_cast<std::ptrdiff_t>(batch.begins[i]); };
+    texts.push_back(text_of({at(text), at(text + 1)}));
+  }
+  return texts;
+}
+
+TEST(LanguageTraining, TextsAreOfTheStepsAlgorithmsAndSizes) {
+  LanguageTrainingOptions options = short_language_training(30);
+  options.algorithms = parse_algorithms("minimum,insertion_sort");
+  options.growth = 10;
+  options.tokens_per_step = 8192;
+  RandomWords words(3);
+  // Five sizes, 4 to 8, in ten steps; all of them from then on.
+  for (const auto& [step, largest] :
+       std::map<std::int64_t, std::size_t>{{0, 4}, {1, 4}, {2, 5}, {9, 8}, {10, 8}, {29, 8}}) {
+    std::map<std::string, std::size_t> of_algorithm, of_size;
+    for (const std::string& text : texts_of(draw_batch(options, step, words))) {
+      ++of_algorithm[text.substr(0, text.find(':'))];
+      ++of_size[std::to_string(text.find(']') - text.find('[') - 1)];
+    }
+    EXPECT_EQ(of_algorithm.size(), 2U) << step;
+    EXPECT_EQ(of_algorithm.count("minimum") + of_algorithm.count("insertion_sort"), 2U) << step;
+    EXPECT_EQ(of_size.size(), largest - 3) << step;
+    EXPECT_EQ(of_size.rbegin()->first, std::to_string(largest)) << step;
+  }
+  EXPECT_THAT(to_text(options), HasSubstr(" algorithms=minimum,insertion_sort growth=10"));
+  EXPECT_THROW(parse_algorithms("minimum,least"), std::invalid_argument);
+  EXPECT_THROW(parse_algorithms("minimum,bfs,minimum"), std::invalid_argument);
+}
+
+TEST(LanguageTraining, TheLossOfResponsesBeginsBehindTheQuestion) {
+  LanguageTrainingOptions options = short_language_training(1);
+  for (const bool response_only : {false, true}) {
+    options.response_only = response_only;
+    RandomWords words(3);
+    const TokenBatch batch = draw_batch(options, 0, words);
+    const std::string text = texts_of(batch).front();
+    const std::string before = response_only ? ":\n" : "initial_trace: ";
+    const std::size_t first = text.rfind(before) + before.size();
+    EXPECT_EQ(batch.places.front(), static_cast<int>(first) - 1);
+    EXPECT_EQ(text_of({batch.labels.front()}), text.substr(first, 1));
+  }
+}
+
 // AdamW in double on the gradient of the step, of every parameter.
 TEST(LanguageTraining, EveryStepIsAdamWs) {
   LanguageTrainingOptions options = short_language_training(4);
@@ -92,7 +140,7 @@ TEST(LanguageTraining, EveryStepIsAdamWs) {
   TrainingState before = start_training(options), state = before;
   Floats gradient(before.parameters.size());
   train(state, options, training_kernels(), [&](const TrainingState& after, float) {
-    const TokenBatch batch = draw_batch(options, before.words);
+    const TokenBatch batch = draw_batch(options, before.step, before.words);
     LanguageParts<float> parts(training_kernels(), options.design, batch);
     language_lane().loss_and_gradient(options.design.shape, before.parameters.data(), lane_batch(batch, turns),
                                       parts.calls(), gradient.data());
@@ -361,6 +409,15 @@ TEST(LanguageTraining, ScoresCountWhatIsRight) {
     for (const ProblemScore& score : cell.problems) same += score.right;
   }
   EXPECT_EQ(same, right);
+  LanguageModel one = smoke().model;
+  one.algorithms = {"bfs"};
+  const std::vector<LanguageCell> of_one = evaluate_language(one, false, 1, training_kernels(), options);
+  ASSERT_EQ(of_one.size(), cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    ASSERT_EQ(of_one[i].problems.size(), cells[i].algorithm == "bfs" ? 2U : 0U) << cells[i].algorithm;
+    if (of_one[i].problems.empty()) continue;
+    EXPECT_EQ(of_one[i].problems[0].right, cells[i].problems[0].right);
+  }
   options.most_tokens = 10;
   for (const LanguageCell& cell : evaluate_language(smoke().model, false, 1, training_kernels(), options)) {
     EXPECT_TRUE(cell.problems.empty());

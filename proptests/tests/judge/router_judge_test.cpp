@@ -5,7 +5,7 @@
 #include "proptests/tests/judge/our_kernels.hpp"
 #include "proptests/tests/judge/row_samples.hpp"
 
-namespace softcheck::proptests {
+namespace softcheck::proptests::router_judge {
 namespace {
 
 using namespace numerics;
@@ -13,7 +13,7 @@ using namespace numerics;
 constexpr const char* usual = "acc=f32 exp=1ulp sum=sequential";
 using Claims = std::vector<std::string>;
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 struct Answer {
   Row weights, ids;
@@ -26,7 +26,7 @@ Answer answer_of(const Row& logits, const Row& ids, const Attributes& a) {
   Row p;
   for (const double id : ids) {
     const double x = logits[static_cast<std::size_t>(id)];
-    p.push_back(a.sigmoid ? sigmoid(x) : std::exp(x) / sum);
+    p.push_back(a.sigmoid ? logistic(x) : std::exp(x) / sum);
     chosen += p.back();
   }
   for (double& w : p)
@@ -269,4 +269,4 @@ TEST(RouterJudge, TheBiasIsOfTheCall) {
 }
 
 }  // namespace
-}  // namespace softcheck::proptests
+}  // namespace softcheck::proptests::router_judge

@@ -115,7 +115,7 @@ TEST(Contract, WeightsOfEightBitsAreScaledByAPowerOfTwo) {
                   std::string(wrong) + "'");
   }
   EXPECT_EQ(refusal("weights=f16:2^8"),
-            "parse_contract: need weights=f64|f32|f16|bf16|e4m3[:2^K]|e5m2[:2^K], got 'weights=f16:2^8'");
+            "parse_contract: need weights=f64|f32|f16|bf16|e4m3|e5m2|e4m3:2^K|e5m2:2^K, got 'weights=f16:2^8'");
 }
 
 TEST(Contract, AWordForInfinityIsRead) {

@@ -19,13 +19,14 @@ from .kernel import Library
 
 LIBRARIES = (
     "torch", "onnxruntime", "jax", "tensorflow", "openvino", "mlx", "libggml", "ai_edge_litert", "onednn", "liger_kernel", "scipy", "sklearn",
+    "transformers", "x_transformers", "entmax", "keras", "ctranslate2", "cv2",
     "torch_cuda", "cupy",
 )  # fmt: skip
 ON_A_DEVICE = ("torch_cuda", "cupy")
 """Libraries that are judged only if they are named: even if one is installed, its device may be missing."""
 ENUMERABLE = ("softmax", "log_softmax", "logsumexp", "entropy")
 """Ops that have exhaustive effort."""
-NEEDS = {"onnxruntime": ("onnx",), "jax": ("optax",), "liger_kernel": ("torch", "triton")}
+NEEDS = {"onnxruntime": ("onnx",), "jax": ("optax",), "liger_kernel": ("torch", "triton"), "cv2": ("onnx",)}
 WITHOUT_A_MODULE = ("onednn",)
 """Packages that contain libraries without a Python module."""
 

@@ -6,6 +6,8 @@ import functools
 import jax
 import numpy
 import optax
+from jax.experimental.pallas.ops.gpu import attention as pallas_attention
+from jax.experimental.pallas.ops.gpu import softmax as pallas_softmax
 
 from ..kernel import Library, kernels_of
 
@@ -102,6 +104,28 @@ def cross_entropy_backward(logits, labels, counted, upstream):
     return jax.vjp(lambda x: _losses(x, labels, counted), jax.numpy.asarray(logits))[1](jax.numpy.asarray(upstream))[0]
 
 
+def soft_cross_entropy(logits, targets):
+    return optax.softmax_cross_entropy(logits, targets)
+
+
+def safe_soft_cross_entropy(logits, targets):
+    return optax.safe_softmax_cross_entropy(logits, targets)
+
+
+@jax.jit
+def soft_cross_entropy_backward(logits, targets, upstream):
+    return jax.vjp(lambda x: optax.softmax_cross_entropy(x, targets), logits)[1](upstream)[0]
+
+
+def softmax_of_pallas(x):
+    return pallas_softmax.softmax(x, interpret=True)
+
+
+def attention_of_pallas(q, k, v, scale):
+    swapped = (jax.numpy.asarray(a).swapaxes(1, 2) for a in (q, k, v))
+    return pallas_attention.mha(*swapped, None, sm_scale=scale, interpret=True).swapaxes(1, 2)
+
+
 def topk_of_softmax(logits, k):
     rows, n = logits.shape
     padded = numpy.full((_power_of_four(rows), _power_of_four(n)), -numpy.inf, logits.dtype)
@@ -117,7 +141,29 @@ _FEW = "n=1|3|17|64|1000|4097|70000 rows=1|3|513"
 def _new_kernels():
     loss = "rows padded by -inf to a power of four; an ignored row's logits, label and loss are replaced by 0 (jnp.where)"
     optax_docs = "https://optax.readthedocs.io/en/latest/api/losses.html#optax.losses.softmax_cross_entropy_with_integer_labels"
+    soft_docs = "https://optax.readthedocs.io/en/latest/api/losses.html#optax.losses.softmax_cross_entropy"
+    pallas = "https://github.com/jax-ml/jax/tree/main/jax/experimental/pallas/ops/gpu"
+    soft = []
+    # Longer rows have no threshold in bfloat16.
+    for dtype, lengths, contract in (("float32", _FEW, "exp=4ulp sum=sequential"), ("bfloat16", "n=1|3|17|64 rows=1|3", "acc=bf16 sum=tree subnormal=flushed")):
+        words = dict(link=soft_docs, dtypes=(dtype,), contract=contract, arguments={"domain": lengths + " nozloss nosoftcap"})
+        soft += [
+            *kernels_of("optax.softmax_cross_entropy", "soft_cross_entropy", soft_cross_entropy, **words),
+            *kernels_of("optax.safe_softmax_cross_entropy", "soft_cross_entropy", safe_soft_cross_entropy, exempt=("kernel.nan_row",), notes="a target of 0 hides a NaN", **words),
+            *kernels_of("optax.softmax_cross_entropy, gradient", "soft_cross_entropy_backward", soft_cross_entropy_backward, **words),
+        ]
+    interpreted = "Pallas's kernel for a GPU, in its interpreter on the CPU"
+    few = dict(
+        arguments={"domain": "finite nomask nocausal values=dim group=1 dim=16 scale=1/sqrt(dim) keys=1|128 queries=1|128 batch=1 heads=1|2"},
+        notes=f"{interpreted}; compiled for each shape and scale",
+    )
+    mha = []
+    for dtype, contract in (("float32", "exp=E:2,A:3 sum=sequential"), ("bfloat16", "exp=E:2,A:3 sum=sequential weights=bf16")):
+        mha += kernels_of("pallas.ops.gpu.attention.mha", "attention", attention_of_pallas, pallas, (dtype,), contract=contract, **few)
     return [
+        *soft,
+        *kernels_of("pallas.ops.gpu.softmax", "softmax", softmax_of_pallas, pallas, ("float32", "bfloat16"), notes=interpreted, arguments={"domain": "n=1|3|17|64|1000|4097 rows=1|3|64"}),
+        *mha,
         *kernels_of("optax.softmax_cross_entropy_with_integer_labels", "cross_entropy", cross_entropy, optax_docs, notes=loss, arguments={"domain": _FEW}),
         *kernels_of("optax.softmax_cross_entropy_with_integer_labels, gradient", "cross_entropy_backward", cross_entropy_backward, optax_docs, notes=loss, arguments={"domain": _FEW}),
         *kernels_of("lax.top_k(nn.softmax)", "topk_softmax", topk_of_softmax, _DOCS + "jax.lax.top_k.html", notes="of the softmax in float32 at least; rows padded by -inf to a power of four", exempt=("kernel.masked_row",), arguments={"domain": "n=3|17|64|1000|4097 rows=1|3|513 k=2"}),

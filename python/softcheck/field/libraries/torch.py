@@ -290,16 +290,15 @@ def library() -> Library:
     torch.set_grad_enabled(False)
     warnings.filterwarnings("ignore", "flex_attention called without torch.compile")
     torch.compiler.set_stance("force_eager")  # else flex_attention is traced for each shape, like JAX's functions
-    seen = "finite"  # 0 * NaN: a NaN or an infinity that a mask hides reaches the result, see notes
+    seen = "nan=visible"  # 0 * NaN: a NaN or an infinity that a mask hides reaches the result, see notes
     attention = dict(
         arrays="torch",
-        notes="a query that sees no key gives 0 (FLASH: or -0); causal at the lower right; a NaN behind a mask is not hidden (mask added to scores, weights of 0 multiplied)",
+        notes="a query that sees no key gives 0 or -0; causal at the lower right; a NaN behind a mask is not hidden (mask added to scores, weights of 0 multiplied)",
+        exempt=("kernel.masked_row",),  # for negative values -0, which masked=zero does not grant
         arguments={"domain": seen},
     )
     # "No available kernel" if the values' dimension is not the keys'.
-    # A query that sees no key gives 0 or, for negative values, -0, which masked=zero does not grant.
-    exempt = ("kernel.accepts", "kernel.masked_row")
-    flash = {**attention, "exempt": exempt, "arguments": {"domain": seen, "refuses": (RuntimeError,)}}
+    flash = {**attention, "exempt": ("kernel.accepts", "kernel.masked_row"), "arguments": {"domain": seen, "refuses": (RuntimeError,)}}
     return Library(
         "torch",
         torch.__version__,
