@@ -44,6 +44,7 @@ ScoreReach reach_of(const KernelSubject& subject, const AttentionOptions& cases)
   const bool exact = contract.exp_argument_error <= 1 && numerics::embeds(contract.input, contract.accumulator) &&
                      !cases.domain.has_fixed_bias();
   reach.exact = exact ? most_score(subject) : reach.rounded;
+  reach.product = numerics::properties(contract.accumulator).largest / dimensions;
   reach.halves_exactly = contract.scale == numerics::ScaleUse::whole;
   return reach;
 }

@@ -16,6 +16,14 @@ BUG(mutant_attention_softcap_of_stored_exponentials, attend_by_softcap) {
 // @judged attention f32: plain softcap=bf16; fail attributes; domain softcap
 BUG(mutant_attention_softcap_cut_off, attend_by_softcap) { return std::clamp(x, -row.softcap, row.softcap); }
 
+// Overflow: the product of query and key is stored in f16 before it is scaled, where 65536 is infinite.
+// @judged attention f16: plain scores=f16; fail
+BUG(mutant_attention_product_stored_before_scale, attend_changed_scores) {
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    if (x[j] != lowest<Real>) x[j] = row.scale * rounded_to_f16(static_cast<float>(x[j] / row.scale));
+  }
+}
+
 // C11: weights times 2^9 saturate at 448, so the largest counts as 0.875.
 // @judged attention e4m3 bf16: plain entropy=exact weights=e4m3:2^8; fail
 BUG(mutant_attention_byte_weights_saturate, attend) {

@@ -233,6 +233,12 @@ CORRECT(attention_correct_stored_scores, attend_changed_scores) {
   for (Real& value : x) value = rounded_to_bf16(static_cast<float>(value));
 }
 
+// Correct under contract scores=f16, in which a score of 65536 is infinite.
+// @judged attention f16: plain scores=f16; pass
+CORRECT(attention_correct_scores_in_f16, attend_changed_scores) {
+  for (Real& value : x) value = rounded_to_f16(static_cast<float>(value));
+}
+
 // C11: multiples of 1/8 instead of bf16's numbers.
 // @judged attention f32: plain scores=bf16; fail C11
 BUG(mutant_attention_scores_in_eighths, attend_changed_scores) {

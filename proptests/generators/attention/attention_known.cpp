@@ -100,7 +100,9 @@ double height_of(Hiding hiding, std::size_t j, std::size_t keys) {
 
 class ReachDraw {
  public:
-  ReachDraw(const AttentionOptions& options, Hiding hiding, AttentionShape shape) : options_(options), hiding_(hiding) {
+  /// scale    if the domain leaves it free
+  ReachDraw(const AttentionOptions& options, Hiding hiding, AttentionShape shape, double scale)
+      : options_(options), hiding_(hiding) {
     fit_shape(shape, options.domain);
     a_.format = options.format;
     a_.family = "reach";
@@ -112,7 +114,7 @@ class ReachDraw {
     }
     a_.outputs = options.gradients ? 1 : 3;
     hold_alike_sequences(a_, options.domain);
-    if (options.domain.usual_scale) a_.scale = 1 / std::sqrt(static_cast<double>(shape.dim));
+    a_.scale = options.domain.usual_scale ? 1 / std::sqrt(static_cast<double>(shape.dim)) : scale;
   }
 
   bool is_exact(const ScoreReach& reach) const {
@@ -204,13 +206,18 @@ std::vector<AttentionCase> reaching_cases(const AttentionOptions& options, const
     const bool by_place = hiding == Hiding::causality || hiding == Hiding::window;
     for (const std::size_t keys : {std::size_t{2}, std::size_t{5}, std::size_t{40}}) {
       if (by_place && keys > 5) continue;  // each query shows a different key
-      const std::size_t queries = by_place ? keys : 3, dim = keys == 5 ? 4 : 1, values = keys == 2 ? 1 : 2;
-      ReachDraw draw(options, hiding, {1, 1, 1, queries, keys, dim, values});
-      if (draw.numbers() > most_numbers) continue;
-      const double most = draw.is_exact(reach) ? reach.exact : reach.rounded;
-      for (const int exponent : exponents) {
-        const std::optional<Factors> factors = factors_of(options.format, exponent + draw.halvings_of_scale());
-        if (factors && std::ldexp(1.0, exponent) <= most) cases.push_back(draw.with(*factors));
+      const std::size_t queries = by_place ? keys : 3, values = keys == 2 ? 1 : 2;
+      // With a small scale the products are beyond the scores' range, too: such a scale, or the usual one of long keys.
+      for (const auto& [dim, scale] : {std::pair{keys == 5 ? 4 : 1, 1.0}, std::pair{64, 0x1p-11}}) {
+        ReachDraw draw(options, hiding, {1, 1, 1, queries, keys, std::size_t(dim), values}, scale);
+        if (draw.numbers() > most_numbers) continue;
+        const double most = draw.is_exact(reach) ? reach.exact : reach.rounded;
+        for (const int exponent : exponents) {
+          const int product = exponent + draw.halvings_of_scale();
+          const std::optional<Factors> factors = factors_of(options.format, product);
+          const bool fits = std::ldexp(1.0, exponent) <= most && std::ldexp(1.0, product) <= reach.product;
+          if (factors && fits) cases.push_back(draw.with(*factors));
+        }
       }
     }
   }

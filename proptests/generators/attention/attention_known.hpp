@@ -17,6 +17,7 @@ std::vector<AttentionCase> known_cases(const AttentionOptions& options, std::siz
 struct ScoreReach {
   double exact = 0;            // neither such a score nor the difference of two overflows; for scores that are exact
   double rounded = 0;          // relative errors of such scores keep thresholds meaningful
+  double product = 0;          // a product of query and key, or a few of them, does not overflow before it is scaled
   bool halves_exactly = true;  // a scale that is a power of two below 1 keeps scores exact
 };
 
