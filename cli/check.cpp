@@ -162,9 +162,10 @@ void add_check_verb(Verb app) {
                   within<std::int64_t>(0, 1LL << 30));
   verb.add_flag("--sigmoid", asked.sigmoid, "topk_softmax: sigmoids of the logits in place of their softmax");
   const auto some = within<std::int64_t>(1, 1LL << 30);
-  verb.add_option("--groups", asked.groups, "topk_softmax: groups of equally many items (0: none)", some);
+  verb.add_option("--groups", asked.groups, "topk_softmax: groups of equally many items (none)", some);
   verb.add_option("--groups-kept", asked.groups_kept, "topk_softmax: groups whose items may be chosen (all)", some);
-  verb.add_option("--group-items", asked.group_items, "topk_softmax: a group's score adds so many of its largest (1)",
+  verb.add_option("--group-items", asked.group_items,
+                  "topk_softmax: a group's score is the sum of so many of its largest scores (1)",
                   within<std::int64_t>(1, 2));
   verb.add_option("--routed-scale", asked.routed_scale, "topk_softmax: a factor of the weights (1)",
                   within(0x1p-1000, 0x1p1000));

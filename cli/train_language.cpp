@@ -133,7 +133,8 @@ void add_language_train_run(Verb run) {
   train.add_option("--tokens", options.tokens_per_step, "Tokens of a step, at least", within(1, 1 << 20), shown);
   train.add_option("--smallest", options.smallest, "Smallest problems", within(2, 61), shown);
   train.add_option("--largest", options.largest, "Largest problems", within(2, 61), shown);
-  train.add_option("--algorithms", flags.algorithms, "Those of the texts, between commas [all]", typed("LIST"));
+  train.add_option("--algorithms", flags.algorithms, "Algorithms of the texts, separated by commas [all]",
+                   typed("LIST"));
   train.add_option("--growth", options.growth, "Steps in which the largest problems grow from --smallest to --largest",
                    within<std::int64_t>(0, 1LL << 40), shown);
   train.add_flag("--response-only", options.response_only, "Leave the first state out of the loss");

@@ -10,7 +10,8 @@ namespace softcheck::theory {
 
 // Differential attention (arXiv 2410.05258): the coefficient of an item is a = softmax(first)_i - lambda
 // softmax(second)_i, lambda >= 0. It disperses as a softmax's does. Its share of the row's magnitude, abs(a) / sum
-// abs(a_j), does so for lambda != 1; for lambda = 1 an item that alone gains holds half at every length.
+// abs(a_j), does so for lambda != 1; for lambda = 1 an item that alone has a coefficient above 0 holds
+// half at every length.
 
 /// differential_attention.bounds, two: every coefficient lies within the sharp bounds of Lemma 2.1 for both rows,
 /// whichever item of the first row belongs to which of the second. The sides shown are those of the items nearest to

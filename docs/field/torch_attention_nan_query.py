@@ -1,4 +1,4 @@
-"""torch 2.15.0: scaled_dot_product_attention on the CPU (FLASH, the default) gives a query with a NaN 0 in place of NaN, where it has fewer keys than a vector has lanes.
+"""torch 2.15.0: scaled_dot_product_attention on the CPU (FLASH, the default) returns 0 in place of NaN for a query with a NaN that has fewer keys than a vector has lanes.
 
 class: wrong
 kernels: scaled_dot_product_attention, FLASH float32

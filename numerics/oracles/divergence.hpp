@@ -18,7 +18,7 @@ namespace softcheck::numerics {
 class DivergenceOracle {
  public:
   /// logits, teacher   (V) finite or -inf, V >= 1, both with a finite number
-  /// throws            std::invalid_argument also if an item has a weight but no other coefficient: K is infinite
+  /// throws            std::invalid_argument also if an item with a weight has the other coefficient 0: K is infinite
   DivergenceOracle(std::span<const double> logits, std::span<const double> teacher, double theta, bool reverse);
 
   const Enclosure& divergence() const { return divergence_; }

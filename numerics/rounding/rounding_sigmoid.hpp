@@ -30,7 +30,7 @@ class SigmoidThreshold {
   /// terms    sum key_error |v|      magnitude    sum |v|      output    |exact|
   ScalarThreshold<UpperBound> column(const UpperBound& terms, const UpperBound& magnitude, std::uint64_t keys,
                                      const UpperBound& output) const;
-  /// The error of a sigmoid that a kernel keeps as a number, of a logit that it reads: x is exact, and without a bias.
+  /// The error of a stored sigmoid of an exact logit x, without a bias.
   ScalarThreshold<UpperBound> weight_error(SigmoidKey key) const;
   /// A column of that size or less has no accuracy: the absolute errors are at least half of it.
   UpperBound resolution(const UpperBound& magnitude) const { return UpperBound(2) * absolute_ * magnitude; }

@@ -51,7 +51,7 @@ class TopkThreshold {
   T magnified_;  // e^element_log: at least 1 over the shared part
 };
 
-/// Without and with what underflows.
+/// The error without and with underflow.
 struct RouterError {
   UpperBound rounding, total;
 };
@@ -65,7 +65,7 @@ class RouterThreshold {
   ///
   /// p        of the coefficient, error its own        bias    |bias|        score    |p + bias|
   UpperBound score(const UpperBound& error, const UpperBound& bias, const UpperBound& score) const;
-  /// What a sum of two computed scores of this size is rounded by.
+  /// The rounding error of a sum of two computed scores of this size.
   UpperBound pair(const UpperBound& sum) const;
   /// The error of p_i / P, P = sum p over the chosen items, each with its error.
   ///

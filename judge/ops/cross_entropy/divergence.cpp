@@ -116,8 +116,8 @@ class DivergenceGradientElements final : public RowElements {
   OracleLadder<DivergenceOracle> oracles_;
 };
 
-// The kinds of teachers: one likely class; the logits themselves, nearly so, or shifted; the logits backwards or with
-// the other sign; others; equal ones.
+// The kinds of teachers: one likely class; the logits themselves, nearly so, shifted, reversed in order or negated;
+// unrelated ones; all 0.
 std::vector<double> drawn_teacher(Format format, std::span<const double> logits, std::uint64_t auxiliary) {
   const std::size_t n = logits.size();
   const std::uint64_t seed = auxiliary / 64;

@@ -62,7 +62,7 @@ class RouterChoice {
     long double value, granted, unsure;
   };
   using Ends = std::pair<long double, long double>;
-  /// The ends of what a kernel may compute; certainly computed for side -1, certainly not beyond them for side 1.
+  /// The ends of what a kernel may compute: narrowed by the score's own error for side -1, widened by it for side 1.
   Ends ends(const Score& score, int side) const;
   Ends ends_of_group(std::size_t group, int side) const;
   bool may_choose(const std::vector<bool>& chosen, int side) const;

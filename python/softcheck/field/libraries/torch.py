@@ -186,7 +186,7 @@ def soft_cross_entropy_backward(logits, targets, upstream):
 
 
 def kl_divergence(logits, teacher, reverse):
-    """The direction as distillation has it: of the log-probabilities of the weighing distribution from the other's."""
+    """kl_div(input, target) weighs by its target."""
     weighing, other = (logits, teacher) if reverse else (teacher, logits)
     weighing, other = torch.log_softmax(weighing, -1), torch.log_softmax(other, -1)
     return torch.nn.functional.kl_div(other, weighing, reduction="none", log_target=True).sum(-1)

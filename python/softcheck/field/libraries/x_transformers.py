@@ -24,7 +24,7 @@ def attend_flash(q, k, v, mask, scale, causal):
 def library() -> Library:
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
-    # A query that sees no key gives 0 if its mask says so, and the average of all values if the mask and causality do.
+    # A query that sees no key gives 0 if its mask says so, and the average of all values if only the mask and causality together hide all keys.
     common = dict(
         op="attention",
         link="https://github.com/lucidrains/x-transformers/blob/main/x_transformers/attend.py",
