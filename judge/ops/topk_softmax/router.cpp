@@ -231,8 +231,9 @@ ValueFinding RouterChoice::set(std::string_view claim, std::span<const double> i
                             : may_choose(chosen, 1) ? Decision::undecided
                                                     : Decision::violated;
   const std::string_view reason = decision == Decision::proved ? ""
-                                  : groups_ == 1               ? "an item that is not chosen has a larger score"
-                                                 : "no choice of groups, or an item of these that has a larger score";
+                                  : groups_ == 1
+                                      ? "an item that is not chosen has a larger score"
+                                      : "not of the best groups, or an unchosen item of these has a larger score";
   ValueFinding found{claim, ids.size() + place, Enclosure(0), ids[place], 0, decision, {}, true, reason};
   found.is_index = true;
   return found;
