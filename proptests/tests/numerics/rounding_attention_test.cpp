@@ -39,10 +39,13 @@ SimulatedAttention cancelling_attention(std::size_t keys) {
   return in;
 }
 
-// One query: scores, an online softmax that rescales the output, coefficients rounded before they meet the values; the
-// values, their products with the weights and the sums of these each stored in a format.
+// One query: scores, an online softmax that rescales the output, coefficients rounded before they meet the values,
+// times the contract's power of two; the values, their products with the weights and the sums of these each stored in a
+// format.
 double attention_output(Arithmetic& a, const SimulatedAttention& in, Format coefficients, Format values = Format::f64) {
   const auto stored = [&](double x) { return round_to(values, x); };
+  const int power = a.contract().weights_power;
+  const auto weighed = [&](double w) { return std::ldexp(round_to(coefficients, std::ldexp(w, power)), -power); };
   double maximum = -INFINITY;
   double sum = 0;
   double output = 0;
@@ -56,7 +59,7 @@ double attention_output(Arithmetic& a, const SimulatedAttention& in, Format coef
     }
     const double weight = a.exponential(a.subtract(score, maximum));
     sum = a.add(sum, weight);
-    output = stored(a.add(output, stored(a.multiply(round_to(coefficients, weight), stored(in.value[j])))));
+    output = stored(a.add(output, stored(a.multiply(weighed(weight), stored(in.value[j])))));
   }
   return a.output(stored(a.divide(output, sum)));
 }
@@ -111,6 +114,29 @@ TEST(RoundingAttention, OutputsKeepTheirBoundAndNeedTheScoresErrors) {
   judge(default_contract(Format::f32, Format::f32), cancelling_attention(40), Format::f32, {Errors::nearest});
   shares.print("outputs");
   EXPECT_GT(shares.exceeded(), 0u);
+}
+
+TEST(RoundingAttention, WeightsOfEightBitsKeepTheirBoundAndNeedIt) {
+  const PrecisionScope scope(113);
+  for (const char* words : {"weights=e4m3:2^8", "weights=e4m3", "weights=e5m2:2^15", "weights=e5m2"}) {
+    const Contract contract = simulated::f32_contract(words);
+    BoundShares shares;
+    for (const std::size_t keys : {2, 7, 40}) {
+      for (const double spread : {0.5, 2.0, 4.0}) {
+        for (std::uint64_t seed = 0; seed < 40; ++seed) {
+          const SimulatedAttention in = random_attention(keys, 8, spread, seed);
+          Arithmetic arithmetic(contract, Errors::nearest);
+          const double got = attention_output(arithmetic, in, *contract.weights);
+          const Bounded bounded = bound_of(contract, in, *contract.weights);
+          shares.judge("B9", got, bounded.exact, bounded.bound);
+          shares.judge_wrong(got, bounded.exact,
+                             bound_of(simulated::f32_contract("weights=f16"), in, Format::f16).bound);
+        }
+      }
+    }
+    shares.print(words);
+    EXPECT_GT(shares.exceeded(), 0u);
+  }
 }
 
 TEST(RoundingAttention, StoredSumsOfValuesKeepTheirBoundAndNeedIt) {
