@@ -245,9 +245,24 @@ void relate_lengths(Domain& domain) {
   }
 }
 
+// All calls of a router have the same number.
+void require_one(const Domain& domain, std::string_view name, std::uint64_t most) {
+  const auto found = domain.lengths.find(name);
+  if (found == domain.lengths.end()) return;
+  const LengthRange& given = found->second;
+  if (given.least == given.most && given.least >= 1 && given.most <= most) return;
+  const std::string needed = std::string(name) + "=V of one V from 1 to " + std::to_string(most);
+  const std::string got = words_of(found->first, given);
+  refuse_word(got.empty() ? name : got, needed);
+}
+
 // A router's inputs are finite. Its items fall into groups of one size, of which those kept have k items.
 void complete_router(Domain& domain) {
   domain.finite |= domain.routes();
+  constexpr std::uint64_t most_groups = 127;
+  require_one(domain, "groups", most_groups);
+  require_one(domain, "kept", domain.lengths.contains("groups") ? domain.length("groups").most : most_groups);
+  require_one(domain, "group_items", 2);
   if (!domain.has_groups()) return;
   const std::uint64_t groups = std::max<std::uint64_t>(routed_length(domain, "groups"), 1);
   const std::uint64_t kept = std::clamp<std::uint64_t>(routed_length(domain, "kept"), 1, groups);

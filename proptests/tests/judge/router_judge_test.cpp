@@ -249,7 +249,12 @@ TEST(RouterJudge, ACallHasWhatItsDomainSays) {
   const std::string words = to_string(parse_domain("scores=sigmoid bias groups=8 kept=4 group_items=2 k=8", false));
   EXPECT_EQ(to_string(parse_domain(words, false)), words);
   EXPECT_NE(words.find("n=8k n>=16"), std::string::npos) << words;
-  EXPECT_THROW(parse_domain("groups=8 n=12", false), std::invalid_argument);
+  for (const char* const wrong :
+       {"groups=8 n=12", "groups=0", "groups=128", "groups=2|4", "groups<=4", "groups=8 kept=9", "groups=8 kept=0",
+        "groups kept<=4", "groups group_items=3", "groups=8 kept=1|2"}) {
+    EXPECT_THROW(parse_domain(wrong, false), std::invalid_argument) << wrong;
+  }
+  EXPECT_EQ(attributes("groups=127 kept=127 group_items=1", 0, 254).groups, 127);
   EXPECT_EQ(op.set_auxiliaries({}), 0u);
 }
 
