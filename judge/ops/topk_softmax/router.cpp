@@ -20,7 +20,8 @@ namespace {
 // Bits that the domain's words set; in the fields of numbers 0 is any.
 constexpr std::uint64_t sigmoid_bit = domain_bit, either_bit = 2 * domain_bit, bias_bit = 4 * domain_bit,
                         scale_bit = 8 * domain_bit, groups_bit = 16 * domain_bit;
-constexpr std::uint64_t groups_unit = 32 * domain_bit, kept_unit = 128 * groups_unit, items_unit = 128 * kept_unit;
+constexpr std::uint64_t groups_unit = 32 * domain_bit, kept_unit = 128 * groups_unit, items_unit = 128 * kept_unit,
+                        k_unit = 4 * items_unit;
 constexpr std::uint64_t most_groups = 127;
 constexpr std::array<double, 8> factors{2.5, 1, 0.5, 16, 2.446, 1.0 / 3, 0x1p-20, 1000};
 
@@ -94,11 +95,14 @@ std::uint64_t router_bits(const Domain& domain) {
   std::uint64_t bits = domain.sigmoid_scores ? sigmoid_bit : domain.either_scores ? either_bit : 0;
   if (domain.bias) bits |= bias_bit;
   if (domain.routed_scale) bits |= scale_bit;
+  const LengthRange k = domain.length("k");
+  if (bits != 0 || domain.has_groups()) bits |= (k.least == k.most && k.most <= most_groups ? k.most : 0) * k_unit;
   if (!domain.has_groups()) return bits;
   const std::uint64_t items = std::min<std::uint64_t>(number("group_items"), 2);
   return bits | groups_bit | number("groups") * groups_unit | number("kept") * kept_unit | items * items_unit;
 }
 
+std::uint64_t router_k(std::uint64_t auxiliary) { return field(auxiliary, k_unit, 128); }
 bool is_router(std::uint64_t auxiliary) { return (auxiliary & domain_bits) != 0; }
 bool has_bias(std::uint64_t auxiliary) { return (auxiliary & bias_bit) != 0; }
 

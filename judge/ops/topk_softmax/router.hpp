@@ -21,6 +21,9 @@ namespace softcheck::proptests {
 Attributes with_router(Attributes drawn, std::uint64_t auxiliary, std::size_t n);
 /// The bits of RowCase::auxiliary that the domain's words about routers set.
 std::uint64_t router_bits(const Domain& domain);
+/// The one k of a domain of routers; 0: drawn, from the low bits, or not known. So a fixed k leaves the low bits to the
+/// bias and the factor.
+std::uint64_t router_k(std::uint64_t auxiliary);
 bool is_router(std::uint64_t auxiliary);
 bool has_bias(std::uint64_t auxiliary);
 /// The logits, no larger than 16, and the bias.

@@ -53,7 +53,8 @@ std::vector<std::uint64_t> codes_of(const Domain& domain) {
 }  // namespace
 
 Attributes drawn_choice(std::uint64_t auxiliary, std::size_t n) {
-  const std::uint64_t code = auxiliary & k_bits, k = named(code).value_or(of_length(code, n));
+  const std::uint64_t code = auxiliary & k_bits, fixed = router_k(auxiliary);
+  const std::uint64_t k = fixed > 0 ? fixed : named(code).value_or(of_length(code, n));
   Attributes attributes;
   attributes.k = static_cast<std::int32_t>(std::min<std::uint64_t>(k, n));
   attributes.renormalize = (auxiliary & renormalize_bit) != 0;
@@ -61,13 +62,13 @@ Attributes drawn_choice(std::uint64_t auxiliary, std::size_t n) {
 }
 
 std::uint64_t closed_choices(const Domain& domain) {
-  std::uint64_t used = 0;
+  std::uint64_t used = router_k(router_bits(domain)) > 0 ? k_bits : 0;
   for (const std::uint64_t code : codes_of(domain)) used |= code;
   return (k_bits & ~used) | (domain.plain_weights ? renormalize_bit : 0);
 }
 
 std::uint64_t set_choices(const Domain& domain) {
-  std::uint64_t common = k_bits;
+  std::uint64_t common = router_k(router_bits(domain)) > 0 ? 0 : k_bits;
   for (const std::uint64_t code : codes_of(domain)) common &= code;
   return common | (domain.renormalized ? renormalize_bit : 0) | router_bits(domain);
 }

@@ -149,8 +149,8 @@ double parse_theta(std::string_view word);
 inline constexpr std::uint64_t most_auxiliary = 0xffff;  // of those that are drawn
 /// Set by the domain's word of an op, never drawn: no row's label is the ignored one; empty parts of a merge are zeros.
 inline constexpr std::uint64_t domain_bit = most_auxiliary + 1;
-/// It, and twenty more whose meaning is the op's.
-inline constexpr std::uint64_t domain_bits = 0x1fffff * domain_bit;
+/// It, and 27 more whose meaning is the op's.
+inline constexpr std::uint64_t domain_bits = 0xfffffff * domain_bit;
 std::string auxiliary_text(std::uint64_t auxiliary);
 std::uint64_t parse_auxiliary(std::string_view word);
 /// RowCase::auxiliary of row r of a matrix with this number. The period is 105, no power of two, with distinct numbers

@@ -3,7 +3,7 @@
 #
 # Nearly all the time goes into headers, so the sources of a folder are read as one unit that includes them. For that
 # their names must differ in anonymous namespaces too: what two of them define alike belongs in a header. A source that
-# Highway reads once for each SIMD target includes itself and stays alone.
+# Highway reads once for each SIMD target includes itself and stays alone, and so does one that is linked in place of others.
 set -eu
 build=$1
 here=$(dirname "$0")
@@ -50,7 +50,7 @@ sh "$here/compile_flags.sh" "$build" each |
         folder = substr(folder, 1, match(folder, /(numerics|proptests\/generators|judge)\//) + RLENGTH - 1)
       alone = program = 0
       while ((getline line < $2) > 0) {
-        if (line ~ /foreach_target\.h|^#define Eigen /) alone = 1
+        if (line ~ /foreach_target\.h|^#define Eigen |^\/\/ Linked in place of /) alone = 1
         if (line ~ /^int main\(/) program = 1
       }
       # One source of a folder may have a definition or a folder of headers more than the others: then all of them have it.

@@ -1,7 +1,9 @@
 // Routers: which items a bias and groups let a kernel choose, and what the weights are.
 #include <random>
+#include <set>
 
 #include "judge/ops/topk_softmax/router.hpp"
+#include "judge/ops/topk_softmax/topk_choice.hpp"
 #include "proptests/tests/judge/our_kernels.hpp"
 #include "proptests/tests/judge/row_samples.hpp"
 
@@ -271,6 +273,22 @@ TEST(RouterJudge, TheBiasIsOfTheCall) {
   EXPECT_TRUE(call.attributes.sigmoid);
   EXPECT_EQ(traits_of(matrix, Op::topk_softmax).lengths.at("groups"), 2u);
   EXPECT_TRUE(traits_of(matrix, Op::topk_softmax).bias);
+}
+
+TEST(RouterJudge, AFixedKLeavesTheBiasAndTheFactorFree) {
+  const Domain domain = parse_domain("scores=sigmoid bias routed_scale renormalize=1 n=128 k=8", false);
+  std::set<double> factors;
+  std::set<Row> biases;
+  for (std::uint64_t drawn = 0; drawn < 64; ++drawn) {
+    const std::uint64_t auxiliary = (drawn & ~closed_choices(domain)) | set_choices(domain);
+    const Attributes a = drawn_choice(auxiliary, 128);
+    EXPECT_EQ(a.k, 8);
+    EXPECT_TRUE(a.renormalize);
+    factors.insert(a.routed_scale);
+    biases.insert(router_inputs(Format::f32, Row(128, 0.0), auxiliary).at(1));
+  }
+  EXPECT_GE(factors.size(), 4u);
+  EXPECT_GE(biases.size(), 4u);
 }
 
 }  // namespace
