@@ -1,4 +1,5 @@
-// Linked in place of campaign.cpp, run.cpp and report.cpp by `./run command`: their verbs would take a third of its time.
+// Linked in place of campaign.cpp, run.cpp and report.cpp by `./run command`: their verbs would take a third of its
+// time.
 
 #include <fmt/format.h>
 

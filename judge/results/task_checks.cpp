@@ -190,11 +190,14 @@ void require_attributes(const TensorTask& task) {
   within("groups", chooses, a.groups, a.groups == 0 || (a.groups > 0 && items % a.groups == 0),
          "a divisor of " + std::to_string(items) + " items, or 0 for none");
   const std::int64_t size = a.groups > 0 ? items / a.groups : 0;
-  within("groups_kept", chooses && a.groups != 0, a.groups_kept,
-         a.groups_kept > 0 && a.groups_kept <= a.groups && a.groups_kept * size >= a.k,
-         "a number of groups that have k items together");
-  within("group_items", chooses && a.groups != 0, a.group_items,
-         a.group_items == 1 || (a.group_items == 2 && size >= 2), "1, or 2 for groups of two items or more");
+  const auto of_groups = [&](const char* name, double value, bool is_right, const std::string& range) {
+    const bool grouped = a.groups != 0;
+    within(name, chooses, value, grouped ? is_right : value == 0, grouped ? range : "0 without groups");
+  };
+  of_groups("groups_kept", a.groups_kept, a.groups_kept > 0 && a.groups_kept <= a.groups && a.groups_kept * size >= a.k,
+            "a number of groups that have k items together");
+  of_groups("group_items", a.group_items, a.group_items == 1 || (a.group_items == 2 && size >= 2),
+            "1, or 2 for groups of two items or more");
   within("routed_scale", chooses, a.routed_scale, a.routed_scale >= 0 && std::isfinite(a.routed_scale),
          "a finite number > 0, or 0 for none");
   const auto share = [&](const char* name, double value) {

@@ -185,25 +185,23 @@ std::string stored_format(const Contract& contract) {
 }
 
 void read_weights(Contract& contract, std::string_view key, std::string_view text) {
+  const std::string got = std::string(key) + "=" + std::string(text);
   for (const auto& [name, format, largest_power] : byte_weights) {
     if (!text.starts_with(name)) continue;
     const std::string_view factor = text.substr(name.size());
     const auto power = factor.empty() ? 0.0 : factor.starts_with(":2^") ? read_number(factor.substr(3)) : std::nullopt;
     if (!power || *power != std::floor(*power) || *power > largest_power) {
       const std::string word = std::string(key) + "=" + std::string(name);
-      refuse(word + " or " + word + ":2^K with an integer K in [0, " + std::to_string(largest_power) + "]",
-             std::string(key) + "=" + std::string(text));
+      refuse(word + " or " + word + ":2^K with an integer K in [0, " + std::to_string(largest_power) + "]", got);
     }
     contract.weights = format;
     contract.weights_power = static_cast<int>(*power);
     return;
   }
   for (const auto& [name, format] : accumulators) {
-    if (name != text) continue;
-    contract.weights = format;
-    return;
+    if (name == text) return void(contract.weights = format);
   }
-  refuse(std::string(key) + "=" + std::string(weights_formats), std::string(key) + "=" + std::string(text));
+  refuse(std::string(key) + "=" + std::string(weights_formats), got);
 }
 
 std::string weights_word(const Contract& contract) {

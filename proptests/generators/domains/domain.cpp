@@ -272,7 +272,9 @@ void complete_router(Domain& domain) {
   const LengthRange all{.least = groups * std::max<std::uint64_t>(size, 1), .multiple = groups};
   domain.lengths["n"] = intersection(domain.length("n"), all);
   const LengthRange& n = domain.lengths["n"];
-  if (!n.contains(n.nearest(n.least))) refuse_word("groups", "an n of which equal groups of enough items are made");
+  if (!n.contains(n.nearest(n.least))) {
+    refuse_word("groups=" + std::to_string(groups), "an n of which so many equal groups of enough items are made");
+  }
 }
 
 }  // namespace

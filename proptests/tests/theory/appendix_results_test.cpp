@@ -3,9 +3,11 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "proptests/tests/theory/hard_rows.hpp"
 #include "theory/corollary_b_1.hpp"
+#include "theory/differential_attention.hpp"
 #include "theory/remark_b_2.hpp"
 #include "theory/remark_c_1.hpp"
 #include "theory/theorem_2_2.hpp"
@@ -211,6 +213,23 @@ TEST(RemarkC1, TwoMeansOfOppositeValuesAttainTheGptBound) {
   ASSERT_EQ(certificates.size(), 1U);
   EXPECT_EQ(certificates[0].verdict, Verdict::proved);
   EXPECT_EQ(certificates[0].slack, 1);
+}
+
+// Four equal logits: every coefficient is (1 - lambda) / 4, which is exact here.
+TEST(DifferentialAttention, SidesOfEqualLogitsAreTheirExactValues) {
+  const LevelRow row(std::vector<Level>{{0.5, 4}});
+  const auto is = [](const numerics::Enclosure& found, double exact) {
+    return found.lower_double() == exact && found.upper_double() == exact;
+  };
+  const auto share = certify_differential_share(row, 0.5).at(0);
+  EXPECT_TRUE(is(share.left, 0.25) && is(share.right, 0.75));
+  for (const auto& one : certify_differential_bounds(row, row, 0.5)) {
+    EXPECT_TRUE(is(one.left, 0.125) && is(one.right, 0.125));
+    EXPECT_EQ(one.verdict, numerics::Verdict::proved);
+  }
+  EXPECT_TRUE(is(certify_differential_half(3, 1).at(0).right, 0.5));
+  EXPECT_THROW(certify_differential_share(row, 1), std::invalid_argument);
+  EXPECT_THROW(certify_differential_bounds(row, LevelRow(std::vector<Level>{{0, 3}}), 1), std::invalid_argument);
 }
 
 }  // namespace
