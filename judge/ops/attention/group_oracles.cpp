@@ -39,7 +39,8 @@ QueryGradient GroupOracles::make(std::size_t query) const {
                                .sink = row.sink,
                                .factors = factors};
   return query_gradient(inputs, group_.out_gradients.subspan(query * row.value_size, row.value_size),
-                        group_.lse_gradients.empty() ? 0 : group_.lse_gradients[query]);
+                        group_.lse_gradients.empty() ? 0 : group_.lse_gradients[query],
+                        row.label ? pairs_[query]->pair_of(*row.label) : std::nullopt);
 }
 
 }  // namespace softcheck::proptests

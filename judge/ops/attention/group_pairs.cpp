@@ -35,6 +35,7 @@ void GroupPairs::add(std::size_t i) {
   append(row.bias);
   append(row.kept);
   append(std::array{row.softcap, row.slope, row.sink.value_or(0), lse_gradient_of(i).value_or(0)});
+  append(std::array{row.label.value_or(row.visible.size())});
   const SavedForward saved = saved_of(i);
   append(saved.out);
   append(std::array{saved.lse});
