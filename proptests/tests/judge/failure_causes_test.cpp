@@ -236,6 +236,30 @@ TEST(FailureCauses, StepsRoundedTo16BitsAreNamed) {
   EXPECT_THAT(joined(judged(softmax_in_bf16(Format::bf16, 1.5), only).notes), Not(HasSubstr(cause)));  // a bug
 }
 
+// A softmax of two f32 logits whose first exponential errs by so many u, and that returns zeros for a row with a NaN.
+KernelSubject softmax_without_nan(double units) {
+  const auto kernel = [units](const softcheck_call* call) {
+    const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
+    const double x = number_at(in, Format::f32, 0), y = number_at(in, Format::f32, 1);
+    const double ratio = std::exp(x - y) * (1 + units * 0x1p-24), sum = 1 + ratio;
+    const bool holds_nan = std::isnan(x) || std::isnan(y);
+    put_at(out, Format::f32, 0, holds_nan ? 0 : std::isinf(sum) ? 1 : ratio / sum);
+    put_at(out, Format::f32, 1, holds_nan ? 0 : 1 / sum);
+    return 0;
+  };
+  return own_subject(kernel, {.format = Format::f32, .domain = "n=2 rows=1 theta=1 compact nomask"});
+}
+
+// Other failures keep --infer from being suggested, so the report says which contract grants the wrong values.
+TEST(FailureCauses, TheContractThatGrantsTheValuesIsNamedBesideOtherFailures) {
+  const std::vector<std::string> only{"EveryValueLiesWithinItsThreshold", "ANanLogitMakesItsRowNan"};
+  const auto told = [&](double units) { return joined(judged(softmax_without_nan(units), only).notes); };
+  EXPECT_THAT(told(20), HasSubstr("the smallest calls with wrong values are right under 'exp=2ulp': give that"));
+  EXPECT_THAT(told(0), Not(HasSubstr("cause:")));
+  EXPECT_THAT(told(1e6), Not(HasSubstr("cause:")));
+  EXPECT_EQ(inference_hint(softmax_without_nan(20), judged(softmax_without_nan(20), only)), "");
+}
+
 TEST(FailureCauses, ATimeLimitNamesTheDomainWithoutTheLongCall) {
   const KernelSubject subject = zoo_subject("f");
   Certificate failed;
