@@ -138,6 +138,9 @@ TEST(FailureCauses, AnotherReadingThatExplainsAttentionStandsAboveItsValues) {
   EXPECT_THAT(attention_table("mutant_attention_grouped_heads_interleaved", Format::bf16),
               HasSubstr(told + "a call whose query head h reads key head h % kv_heads (domain heads=interleaved)\n"));
   EXPECT_THAT(attention_table("mutant_attention_causal_plus_one"), Not(HasSubstr(told)));
+  EXPECT_THAT(attention_table("mutant_attention_scale_forgotten", Format::f16),
+              HasSubstr(told + "a call with scale 1/sqrt(dim)"));
+  EXPECT_THAT(attention_table("mutant_attention_scale_twice"), HasSubstr("square of this call's"));
   const std::string top_left = attention_table("mutant_attention_causal_top_left", Format::f64);
   EXPECT_THAT(top_left,
               HasSubstr(told + "a causal call whose first query stands at the first key (domain causal=top-left)\n"));
@@ -162,6 +165,25 @@ TEST(FailureCauses, AHiddenNanDoesNotHideAnotherReading) {
   hints.ask(hidden, [](const AttentionCase&) { return false; });
   hints.ask(finite, [](const AttentionCase& other) { return other.causal && other.attributes.top_left; });
   EXPECT_THAT(hints.lines(subject), ::testing::ElementsAre(HasSubstr("domain causal=top-left")));
+}
+
+TEST(FailureCauses, ScoresThatAreNotScaledAndAnOppositeMaskAreNamed) {
+  AttentionCase call = drawn_attention(small_attention(4), 1, 1).front();
+  call.nan = 0;
+  call.scale = 0.3;
+  call.attributes = {};
+  call.sequences = {};
+  call.gradients.clear();
+  for (std::vector<double>* numbers : {&call.queries, &call.keys, &call.values}) std::ranges::fill(*numbers, 1);
+  call.mask.assign(call.shape.batch * call.mask_heads() * call.shape.queries * call.shape.keys, 1);
+  const auto told = [&](const std::function<bool(const AttentionCase&)>& is_right) {
+    AttentionHints hints;
+    hints.ask(call, is_right);
+    return joined(hints.lines(zoo_subject("f", {.op = Op::attention})));
+  };
+  EXPECT_THAT(told([](const AttentionCase& other) { return other.scale == 1; }), HasSubstr("scores are not scaled"));
+  EXPECT_THAT(told([](const AttentionCase& other) { return std::ranges::count(other.mask, 0) > 0; }),
+              HasSubstr("opposite mask"));
 }
 
 // One line says that a second claim has the same cause, and values come before rows without one.
