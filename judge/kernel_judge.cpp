@@ -257,7 +257,7 @@ void note_granting_contracts(const KernelSubject& subject, const JudgeOptions& o
   const bool is_whole = subject.op->is_attention() && subject.contract.scale == numerics::ScaleUse::whole;
   if (is_whole && is_right(other, options, judgement) && !is_right(wider, options, judgement)) {
     judgement.notes.emplace_back(
-        "cause: query and key seem to be multiplied by the root of the scale each: the contract word scale=split grants "
+        "cause: query and key seem to be multiplied by the root of the scale each: scale=split in a contract grants "
         "these errors; else multiply their product by the scale");
     return;
   }

@@ -240,7 +240,7 @@ TEST(FailureCauses, AScaleInTwoFactorsIsNamed) {
   const auto notes = [](const std::string& symbol) {
     return joined(judged(zoo_subject(symbol, {.op = Op::attention}), {"ScoresReachTheirRange"}).notes);
   };
-  EXPECT_THAT(notes("attention_correct_split_scale"), HasSubstr("the contract word scale=split grants these errors"));
+  EXPECT_THAT(notes("attention_correct_split_scale"), HasSubstr("scale=split in a contract grants these errors"));
   EXPECT_THAT(notes("mutant_attention_merge_without_rescale"), Not(HasSubstr("scale=split")));
 }
 
