@@ -102,7 +102,7 @@ std::vector<std::string> parse_algorithms(const std::string& list) {
   for (std::string name; std::getline(text, name, ',');) {
     algorithm_named(name);
     if (std::ranges::find(names, name) != names.end()) {
-      throw std::invalid_argument("algorithm: need each name once, got '" + name + "' twice");
+      throw std::invalid_argument("algorithms: need each name once, got '" + name + "' twice");
     }
     names.push_back(name);
   }
