@@ -38,16 +38,16 @@ struct LanguageFlags {
 
 LanguageTrainingOptions options_of(const LanguageFlags& flags) {
   LanguageTrainingOptions options = flags.training;
-  as_input_error<std::invalid_argument>(usage, "run train-language: ", [&] {
+  as_input_error<std::invalid_argument>(usage, "--", [&] {
     options.design.positions = parse_positions(flags.positions);
     options.design.weights = parse_head_weights(flags.weights);
     if (flags.temperature != "plain" && flags.temperature != "adaptive") {
-      throw std::invalid_argument(fmt::format("--temperature: need plain or adaptive, got '{}'", flags.temperature));
+      throw std::invalid_argument(fmt::format("temperature: need plain or adaptive, got '{}'", flags.temperature));
     }
     options.design.adaptive = flags.temperature == "adaptive";
     options.algorithms = parse_algorithms(flags.algorithms);
-    check_design(options.design);
   });
+  as_input_error<std::invalid_argument>(usage, "run train-language: ", [&] { check_design(options.design); });
   if (options.largest < options.smallest) {
     throw InputError(usage,
                      fmt::format("--largest: need at least --smallest, {}, got {}", options.smallest, options.largest));
