@@ -76,7 +76,7 @@ class LinearTensors {
       const std::int64_t label = integer_at(labels, walk.offset(i, labels.strides));
       const bool ignored = label == task_.attributes.ignore_index;
       if (!ignored && (label < 0 || label >= static_cast<std::int64_t>(call.classes))) {
-        throw std::invalid_argument("labels: need classes from 0 to " + std::to_string(call.classes) + ", or " +
+        throw std::invalid_argument("labels: need classes below " + std::to_string(call.classes) + ", or " +
                                     std::to_string(task_.attributes.ignore_index) + " to ignore a row, got " +
                                     std::to_string(label) + " in row " + std::to_string(i));
       }
