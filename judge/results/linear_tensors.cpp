@@ -52,6 +52,7 @@ class LinearTensors {
     for (std::size_t i = 0; i < call.rows(); ++i) {
       NumberKinds kinds = kinds_of(call.hidden.subspan(i * call.dim, call.dim));
       if (!upstream_.empty()) kinds |= kinds_of(call.upstream.subspan(i, 1));
+      spoilt_ = spoilt_ || (!call.labels[i] && kinds != 0);
       kinds_.push_back(call.labels[i] ? query_kind(0, kinds | of_weight, true) : QueryKind::usual);
       usual.push_back(kinds_[i] == QueryKind::usual);
     }
@@ -63,7 +64,9 @@ class LinearTensors {
   /// Of the weights' gradient.
   QueryKind kind_of_classes() const {
     const auto has = [&](QueryKind kind) { return std::ranges::find(kinds_, kind) != kinds_.end(); };
-    return has(QueryKind::infinite) ? QueryKind::infinite : has(QueryKind::nan) ? QueryKind::nan : QueryKind::usual;
+    return has(QueryKind::infinite) || spoilt_ ? QueryKind::infinite
+           : has(QueryKind::nan)               ? QueryKind::nan
+                                               : QueryKind::usual;
   }
 
   LinearCall call;
@@ -87,6 +90,7 @@ class LinearTensors {
   const TensorTask& task_;
   std::vector<double> hidden_, weight_, upstream_;
   std::vector<QueryKind> kinds_;
+  bool spoilt_ = false;  // an ignored row has a NaN or an infinity, which its factor 0 may keep
 };
 
 AttentionTask task_of(const TensorTask& task, const numerics::Contract& contract) {
@@ -95,7 +99,8 @@ AttentionTask task_of(const TensorTask& task, const numerics::Contract& contract
 
 // A row that a NaN or an infinity reaches.
 void add_special(QueryKind kind, std::size_t row, std::span<const double> got, TensorTally& tally) {
-  if (kind == QueryKind::infinite) return tally.skip("a row that meets an infinity, of which the ABI promises nothing");
+  if (kind == QueryKind::infinite)
+    return tally.skip("a row that meets an infinity, or the NaN of an ignored row, of which the ABI promises nothing");
   tally.add(row, {{nan_finding(got, got.size(), "a NaN reaches the row, so that NaN is due")}, {}});
 }
 
@@ -136,7 +141,9 @@ TensorJudgement judge_linear(const TensorTask& task, const numerics::Contract& c
     judge_attention_gradient(
         by, gradient.group(), {got[0], got[1], {}},
         [&](std::size_t i, RowVerdicts verdicts) { tally.add(i, std::move(verdicts)); },
-        [&](std::size_t j, RowVerdicts verdicts) { tally.add(call.rows() + j, std::move(verdicts)); });
+        [&](std::size_t j, RowVerdicts verdicts) {
+          if (tensors.kind_of_classes() == QueryKind::usual) tally.add(call.rows() + j, std::move(verdicts));
+        });
     for (std::size_t j = 0; j < call.classes; ++j) special(1, tensors.kind_of_classes(), call.rows(), j);
   });
   return tally.judgement();

@@ -88,7 +88,7 @@ def test_autograd_gives_both_gradients():
     torch = pytest.importorskip("torch")
 
     def loss(hidden, weight, labels):
-        return torch.nn.functional.cross_entropy(hidden @ weight.T, labels, reduction="none")
+        return torch.nn.functional.cross_entropy(hidden @ weight.T, labels.long(), reduction="none")
 
     report = softcheck.check(loss, op="linear_cross_entropy_backward", dtype=torch.float32, autograd=True, **QUICK)
     assert report.verdict == "pass", report

@@ -164,9 +164,12 @@ class LinearCrossEntropyBackward final : public LinearOp {
     std::vector<bool> rows;
     for (std::size_t i = 0; chosen && i < call.rows(); ++i) rows.push_back(chosen(0, 0, i));
     const LinearGradient gradient(call, rows);
-    judge_attention_gradient(
-        LinearGradient::task(task), gradient.group(), {got[0], got[1], {}}, each,
-        [&](std::size_t j, RowVerdicts verdicts) { each(key_number(a.shape, 0, 0, j), std::move(verdicts)); });
+    bool spoilt = false;  // 0 times a NaN of an ignored row may reach the classes
+    for (std::size_t i = 0; i < rows.size(); ++i) spoilt = spoilt || (!call.labels[i] && !rows[i]);
+    judge_attention_gradient(LinearGradient::task(task), gradient.group(), {got[0], got[1], {}}, each,
+                             [&](std::size_t j, RowVerdicts verdicts) {
+                               if (!spoilt) each(key_number(a.shape, 0, 0, j), std::move(verdicts));
+                             });
   }
 
   void reached(const AttentionTask& task, const PoisonedCase& poisoned, const Outputs& got,
