@@ -53,7 +53,10 @@ class LinearTensors {
       NumberKinds kinds = kinds_of(call.hidden.subspan(i * call.dim, call.dim));
       if (!upstream_.empty()) kinds |= kinds_of(call.upstream.subspan(i, 1));
       spoilt_ = spoilt_ || (!call.labels[i] && kinds != 0);
-      kinds_.push_back(call.labels[i] ? query_kind(0, kinds | of_weight, true) : QueryKind::usual);
+      const bool may_be_nan = upstream != nullptr && (kinds | of_weight) != 0;  // 0 times a NaN
+      kinds_.push_back(call.labels[i] ? query_kind(0, kinds | of_weight, true)
+                       : may_be_nan   ? QueryKind::infinite
+                                      : QueryKind::usual);
       usual.push_back(kinds_[i] == QueryKind::usual);
     }
   }
@@ -100,7 +103,8 @@ AttentionTask task_of(const TensorTask& task, const numerics::Contract& contract
 // A row that a NaN or an infinity reaches.
 void add_special(QueryKind kind, std::size_t row, std::span<const double> got, TensorTally& tally) {
   if (kind == QueryKind::infinite)
-    return tally.skip("a row that meets an infinity, or the NaN of an ignored row, of which the ABI promises nothing");
+    return tally.skip(
+        "a row that meets an infinity, or a NaN that is multiplied by 0, of which the ABI promises nothing");
   tally.add(row, {{nan_finding(got, got.size(), "a NaN reaches the row, so that NaN is due")}, {}});
 }
 

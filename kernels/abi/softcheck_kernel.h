@@ -51,8 +51,8 @@
  *                                                        ignore_index: then the row's loss is 0, even if its h is NaN
  *   linear_cross_entropy_backward  hidden, weight,       dh (rows, d): upstream sum_j (p_j - [j = y]) W_j with p =
  *                      labels, upstream (rows)           softmax(x); dW (V, d): sum over the rows of upstream
- *                                                        (p_j - [j = y]) h. An ignored row has dh 0, even if its h is
- *                                                        NaN, and adds nothing to dW; its NaN may make dW NaN
+ *                                                        (p_j - [j = y]) h. An ignored row has dh 0 and adds nothing
+ *                                                        to dW; a NaN in it, or in W, may make both NaN
  *   merge_states       out O (parts, rows, dim), lse L   out (rows, dim): sum w O with w = softmax(L) over the parts;
  *                      (parts, rows)                     lse (rows): ln sum exp(L), or log2 sum 2^L if lse_base2
  *                                                        is 1. A part with L = -inf is empty: its O is not read. If

@@ -124,7 +124,7 @@ LinearGradient::LinearGradient(const LinearCall& call, const std::vector<bool>& 
     if (!call.labels[i]) group_.rows.back().query = no_hidden_;  // its numbers may be NaN
     group_.rows.back().values = no_values_;
     group_.rows.back().value_size = 1;
-    if (!chosen.empty()) group_.chosen.push_back(chosen[i] || !call.labels[i]);
+    if (!chosen.empty()) group_.chosen.push_back(chosen[i]);
   }
 }
 

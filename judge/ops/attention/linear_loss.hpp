@@ -58,7 +58,7 @@ class LinearLosses {
 class LinearGradient {
  public:
   /// call     with upstream; must outlive this object
-  /// chosen   (rows) the rows to judge; empty: all. Ignored rows always are
+  /// chosen   (rows) the rows to judge; empty: all
   explicit LinearGradient(const LinearCall& call, const std::vector<bool>& chosen = {});
   LinearGradient(const LinearGradient&) = delete;
   LinearGradient& operator=(const LinearGradient&) = delete;
