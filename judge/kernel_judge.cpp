@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "judge/exhaustive/exhaustive_judge.hpp"
+#include "judge/granting_contract.hpp"
 #include "judge/trial/attention_trial.hpp"
 #include "judge/trial/command_line.hpp"
 #include "judge/trial/effort_properties.hpp"
@@ -231,53 +232,6 @@ void note_mending_removals(Trial& trial, KernelJudgement& judgement) {
   }
 }
 
-bool has_error(const numerics::Certificate& failed) {
-  const WrongValue kind = kind_of(failed);
-  return kind == WrongValue::wrong || kind == WrongValue::inexact;
-}
-
-// Is the subject right on the smallest failing calls, up to three, that return a wrong finite value?
-bool is_right(const KernelSubject& subject, const JudgeOptions& options, const KernelJudgement& judgement) {
-  int replays = 0;
-  for (const PropertyFinding& property : judgement.properties) {
-    const std::optional<Counterexample>& found = property.outcome.counterexample;
-    if (!found || !std::ranges::all_of(found->failed, has_error) || replays == 3) continue;
-    if (replay_kernel(subject, property.name, found->case_text, options).verdict != ReportVerdict::pass) return false;
-    ++replays;
-  }
-  return replays > 0;
-}
-
-// Other contracts under which the failing calls are right, where these tell the cause of the errors: attention's scale
-// in two factors, and an accumulator of the results' 16 bits, as of a kernel that rounds each step.
-void note_granting_contracts(const KernelSubject& subject, const JudgeOptions& options, KernelJudgement& judgement) {
-  KernelSubject wider = subject, other = subject;
-  wider.contract.exp_error = std::fmax(subject.contract.exp_error, 8);
-  other.contract.scale = numerics::ScaleUse::split;
-  const bool is_whole = subject.op->is_attention() && subject.contract.scale == numerics::ScaleUse::whole;
-  if (is_whole && is_right(other, options, judgement) && !is_right(wider, options, judgement)) {
-    judgement.notes.emplace_back(
-        "cause: query and key seem to be multiplied by the root of the scale each: scale=split in a contract grants "
-        "these errors; else multiply their product by the scale");
-    return;
-  }
-  const numerics::FormatProperties& output = numerics::properties(subject.contract.output);
-  if (output.storage_bits != 16 || subject.contract.accumulator == subject.contract.output) return;
-  const bool all_have_errors = std::ranges::all_of(judgement.properties, [](const PropertyFinding& property) {
-    const std::optional<Counterexample>& found = property.outcome.counterexample;
-    return !found || std::ranges::all_of(found->failed, has_error);
-  });
-  other.contract = subject.contract;
-  other.contract.accumulator = subject.contract.output;
-  other.contract.summation =
-      numerics::parse_contract("sum=tree", subject.contract.input, subject.contract.output).summation;
-  if (!all_have_errors || !is_right(other, options, judgement)) return;
-  const std::string name(output.name);
-  judgement.notes.push_back("cause: each step seems to be rounded to " + name +
-                            ", for the smallest failing calls are right under 'acc=" + name +
-                            " sum=tree': compute in f32, and round the result once");
-}
-
 template <class Trial>
 KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options, Trial& trial) {
   const auto start = std::chrono::steady_clock::now();
@@ -300,8 +254,7 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
   if (judgement.verdict == ReportVerdict::pass) note_unmet(judgement);
   explain_refusals(subject, trial, judgement);
   note_exp_of_zero(subject, judgement);
-  const bool is_whole_failure = judgement.verdict == ReportVerdict::fail && judgement.ended_early.empty();
-  if (!note_interpreter(subject, judgement) && is_whole_failure) note_granting_contracts(subject, options, judgement);
+  if (!note_interpreter(subject, judgement)) note_granting_contract(subject, options, judgement);
   if constexpr (requires { trial.hints(); }) {
     for (std::string& line : trial.hints().lines(subject)) judgement.notes.push_back(std::move(line));
   }

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "judge/inference/contract_forms.hpp"
+#include "judge/trial/contract_forms.hpp"
 #include "judge/inference/contract_grade.hpp"
 #include "judge/inference/contract_probes.hpp"
 #include "judge/trial/kernel_judgement.hpp"

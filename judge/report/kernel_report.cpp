@@ -216,11 +216,14 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   const auto is_told = [&](const std::string& note) {
     return std::ranges::any_of(rows, [&](const ReportRow& row) { return std::ranges::count(row.details, note) > 0; });
   };
+  // A failing function often prints the same for each call: show the output of the shown call only.
+  const bool shows_output = std::ranges::any_of(rows, shows_printed);
   whole.verbose = judgement.refusals;
   for (const std::string& note : judgement.notes) {
     if (is_cause(note) && is_told(note)) continue;
     const bool is_of_a_pass = judgement.verdict == ReportVerdict::fail && note.starts_with("largest called: ");
-    (is_of_a_pass ? whole.verbose : whole.details).push_back(note);
+    const bool is_shown = shows_output && note.starts_with("first printed something ");
+    (is_of_a_pass || is_shown ? whole.verbose : whole.details).push_back(note);
   }
   whole.not_tried = judgement.not_tried;
   whole.coverage = judgement.coverage.entries();
@@ -231,14 +234,10 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   std::vector<std::string>& lines_of_isolation = subject.source.forwarded ? whole.details : whole.verbose;
   if (!judgement.isolation.empty()) lines_of_isolation.push_back("isolation: " + judgement.isolation);
   if (judgement.printed_bytes > 0) {
-    // A failing function often prints the same for each call: show the output of the shown call only.
-    const bool shown = std::ranges::any_of(rows, shows_printed);
-    const std::vector<std::string> lines = shown ? std::vector<std::string>{} : judgement.printed_lines;
-    whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) + " bytes" +
-                            (shown           ? "; those of the failing call stand above"
-                             : lines.empty() ? ""
-                                             : "; the last lines:"));
-    for (const std::string& line : lines) whole.details.push_back("  | " + line);
+    const std::string bytes = "the kernel printed " + std::to_string(judgement.printed_bytes) + " bytes";
+    const std::vector<std::string>& lines = judgement.printed_lines;
+    (shows_output ? whole.verbose : whole.details).push_back(bytes + (lines.empty() ? "" : "; the last lines:"));
+    for (const std::string& line : lines) (shows_output ? whole.verbose : whole.details).push_back("  | " + line);
   }
   rows.push_back(std::move(whole));
   return rows;

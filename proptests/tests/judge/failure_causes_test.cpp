@@ -138,6 +138,9 @@ TEST(FailureCauses, AnotherReadingThatExplainsAttentionStandsAboveItsValues) {
   EXPECT_THAT(attention_table("mutant_attention_grouped_heads_interleaved", Format::bf16),
               HasSubstr(told + "a call whose query head h reads key head h % kv_heads (domain heads=interleaved)\n"));
   EXPECT_THAT(attention_table("mutant_attention_causal_plus_one"), Not(HasSubstr(told)));
+  EXPECT_THAT(attention_table("mutant_attention_scale_forgotten", Format::f16),
+              HasSubstr(told + "a call with scale 1/sqrt(dim)"));
+  EXPECT_THAT(attention_table("mutant_attention_scale_twice"), HasSubstr("square of this call's"));
   const std::string top_left = attention_table("mutant_attention_causal_top_left", Format::f64);
   EXPECT_THAT(top_left,
               HasSubstr(told + "a causal call whose first query stands at the first key (domain causal=top-left)\n"));
@@ -162,6 +165,25 @@ TEST(FailureCauses, AHiddenNanDoesNotHideAnotherReading) {
   hints.ask(hidden, [](const AttentionCase&) { return false; });
   hints.ask(finite, [](const AttentionCase& other) { return other.causal && other.attributes.top_left; });
   EXPECT_THAT(hints.lines(subject), ::testing::ElementsAre(HasSubstr("domain causal=top-left")));
+}
+
+TEST(FailureCauses, ScoresThatAreNotScaledAndAnOppositeMaskAreNamed) {
+  AttentionCase call = drawn_attention(small_attention(4), 1, 1).front();
+  call.nan = 0;
+  call.scale = 0.3;
+  call.attributes = {};
+  call.sequences = {};
+  call.gradients.clear();
+  for (std::vector<double>* numbers : {&call.queries, &call.keys, &call.values}) std::ranges::fill(*numbers, 1);
+  call.mask.assign(call.shape.batch * call.mask_heads() * call.shape.queries * call.shape.keys, 1);
+  const auto told = [&](const std::function<bool(const AttentionCase&)>& is_right) {
+    AttentionHints hints;
+    hints.ask(call, is_right);
+    return joined(hints.lines(zoo_subject("f", {.op = Op::attention})));
+  };
+  EXPECT_THAT(told([](const AttentionCase& other) { return other.scale == 1; }), HasSubstr("scores are not scaled"));
+  EXPECT_THAT(told([](const AttentionCase& other) { return std::ranges::count(other.mask, 0) > 0; }),
+              HasSubstr("opposite mask"));
 }
 
 // One line says that a second claim has the same cause, and values come before rows without one.
@@ -234,6 +256,30 @@ TEST(FailureCauses, StepsRoundedTo16BitsAreNamed) {
   EXPECT_EQ(inference_hint(narrow, judgement), "");  // it needs no other contract, but f32
   EXPECT_EQ(judged(softmax_in_bf16(Format::f32, 1), only).verdict, ReportVerdict::pass);
   EXPECT_THAT(joined(judged(softmax_in_bf16(Format::bf16, 1.5), only).notes), Not(HasSubstr(cause)));  // a bug
+}
+
+// A softmax of two f32 logits whose first exponential errs by so many u, and that returns zeros for a row with a NaN.
+KernelSubject softmax_without_nan(double units) {
+  const auto kernel = [units](const softcheck_call* call) {
+    const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
+    const double x = number_at(in, Format::f32, 0), y = number_at(in, Format::f32, 1);
+    const double ratio = std::exp(x - y) * (1 + units * 0x1p-24), sum = 1 + ratio;
+    const bool holds_nan = std::isnan(x) || std::isnan(y);
+    put_at(out, Format::f32, 0, holds_nan ? 0 : std::isinf(sum) ? 1 : ratio / sum);
+    put_at(out, Format::f32, 1, holds_nan ? 0 : 1 / sum);
+    return 0;
+  };
+  return own_subject(kernel, {.format = Format::f32, .domain = "n=2 rows=1 theta=1 compact nomask"});
+}
+
+// Other failures keep --infer from being suggested, so the report says which contract grants the wrong values.
+TEST(FailureCauses, TheContractThatGrantsTheValuesIsNamedBesideOtherFailures) {
+  const std::vector<std::string> only{"EveryValueLiesWithinItsThreshold", "ANanLogitMakesItsRowNan"};
+  const auto told = [&](double units) { return joined(judged(softmax_without_nan(units), only).notes); };
+  EXPECT_THAT(told(20), HasSubstr("the smallest calls with wrong values are right under 'exp=2ulp': give that"));
+  EXPECT_THAT(told(0), Not(HasSubstr("cause:")));
+  EXPECT_THAT(told(1e6), Not(HasSubstr("cause:")));
+  EXPECT_EQ(inference_hint(softmax_without_nan(20), judged(softmax_without_nan(20), only)), "");
 }
 
 TEST(FailureCauses, AScaleInTwoFactorsIsNamed) {
