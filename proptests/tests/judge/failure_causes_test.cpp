@@ -282,6 +282,7 @@ TEST(FailureCauses, TheContractThatGrantsTheValuesIsNamedBesideOtherFailures) {
   EXPECT_EQ(inference_hint(softmax_without_nan(20), judged(softmax_without_nan(20), only)), "");
 }
 
+// Labelled full: FailureCauses.AScaleInTwoFactorsIsNamed
 TEST(FailureCauses, AScaleInTwoFactorsIsNamed) {
   const auto notes = [](const std::string& symbol) {
     return joined(judged(zoo_subject(symbol, {.op = Op::attention, .format = Format::bf16, .domain = "nomask"})).notes);
