@@ -340,6 +340,11 @@ TEST(FailureCauses, DecimalsStandBesideHexFloats) {
   const std::vector<std::string> lines = failure_lines(failed);
   EXPECT_THAT(lines, ::testing::Contains("expected 0x1p-1 (0.5)"));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr(" (0.49975)")));
+  Certificate of_row = failed;
+  KernelEvidence evidence = *evidence_of(failed);
+  evidence.asked.numbers = JudgedNumbers{{128, -infinity}, 0.5};
+  of_row = with_evidence(std::move(of_row), evidence);
+  EXPECT_EQ(failure_lines(of_row)[1], "decimals 128 -inf; theta 0.5");
   EXPECT_EQ(number_text(nan), "NaN");
   EXPECT_EQ(logits_text(0), "an empty call");
   EXPECT_EQ(logits_text(1), "1 logit");
