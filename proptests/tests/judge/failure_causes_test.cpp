@@ -291,6 +291,17 @@ TEST(FailureCauses, AScaleInTwoFactorsIsNamed) {
   EXPECT_THAT(notes("mutant_attention_stored_scale_twice"), Not(HasSubstr("scale=split")));
 }
 
+TEST(FailureCauses, ACauseStandsAboveValuesThatHaveNoneOfTheirOwn) {
+  KernelJudgement judgement = judgement_of(
+      {{"Kernel.Hidden", failed_value(0.5, nan, infinity, true)}, {"Kernel.Inexact", failed_value(0.5, 0.50001, 1.2)}});
+  judgement.errors["kernel.softmax.element"];
+  judgement.notes = {"cause: another contract"};
+  const std::string table = to_table({rows_of(zoo_subject("f"), judgement)});
+  EXPECT_LT(table.find("Kernel.Hidden"), table.find("cause: another contract"));
+  EXPECT_LT(table.find("cause: another contract"), table.find("Kernel.Inexact"));
+  EXPECT_EQ(table.find("cause: another contract"), table.rfind("cause: another contract"));
+}
+
 TEST(FailureCauses, ALostNanIsNamed) {
   EXPECT_THAT(
       table_of(zoo_subject("mutant_attention_nan_swallowed", {.op = Op::attention}), {"ANanReachesWhoeverMeetsIt"}),
