@@ -70,7 +70,7 @@ def test_an_argument_of_a_wrong_type_is_named(wrong, message):
 def test_a_wrong_word_is_told_with_its_option_once():
     with pytest.raises(softcheck.UsageError, match="^softcheck: effort: need quick, .*, got 'full'"):
         softcheck.check(kernels.softmax, effort="full")
-    with pytest.raises(softcheck.UsageError, match="^softcheck: domain: need a length"):
+    with pytest.raises(softcheck.UsageError, match="^softcheck: domain: need a word of rows, got 'foo': a length"):
         softcheck.check(kernels.softmax, domain="foo")
 
 
@@ -81,6 +81,8 @@ def test_a_wrong_word_is_told_with_its_option_once():
         ({"dtype": "int8"}, f"dtype: need {', '.join(kernels.DTYPES[:-1])} or {kernels.DTYPES[-1]}, got 'int8'"),
         ({"contract": "acc=f3"}, "contract: need acc="),
         ({"domain": "m=3"}, "domain: "),
+        ({"domain": "nocausal"}, "domain: need a word of rows, got 'nocausal', which is one of attention: "),
+        ({"op": "attention", "domain": "n>=1"}, "domain: need a word of attention, got 'n>=1', which is one of rows: "),
         ({"effort": "long"}, "effort: "),
         ({"isolation": "box"}, "isolation: need one of auto, fork, spawn, none, got 'box'"),
         ({"arrays": "julia"}, "arrays: need one of numpy,"),
