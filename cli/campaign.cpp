@@ -23,7 +23,6 @@
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/signals.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "judge/campaigns/campaign_report.hpp"
 #include "judge/campaigns/merge.hpp"

@@ -12,7 +12,6 @@
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/run_parts.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/coefficient_maps.hpp"
 #include "experiments/figures/spread_history.hpp"

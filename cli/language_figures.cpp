@@ -14,7 +14,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/run_parts.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/entropy_of_heads.hpp"
 #include "experiments/language/language_accuracy.hpp"

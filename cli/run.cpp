@@ -13,7 +13,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/run_output.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "judge/survivors/survivor_matrix.hpp"
 #include "library/build_info.hpp"
