@@ -14,7 +14,6 @@
 #include "judge/trial/attention_trial.hpp"
 #include "judge/trial/command_line.hpp"
 #include "judge/trial/effort_properties.hpp"
-#include "judge/trial/failing_call.hpp"
 #include "judge/trial/kernel_claims.hpp"
 #include "judge/trial/kernel_properties.hpp"
 #include "judge/trial/kernel_trial.hpp"

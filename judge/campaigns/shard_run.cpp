@@ -13,7 +13,7 @@
 #include <variant>
 
 #include "experiments/sha256.hpp"
-#include "judge/campaigns/checkpoint_digest.hpp"
+#include "judge/campaigns/shard_file.hpp"
 #include "models/architectures/description.hpp"
 #include "models/read/checkpoint.hpp"
 

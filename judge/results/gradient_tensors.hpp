@@ -10,7 +10,6 @@
 
 #include "judge/ops/attention/attention_gradient.hpp"
 #include "judge/results/attention_tensors.hpp"
-#include "judge/results/four_dimensions.hpp"
 #include "judge/results/tensor_judge.hpp"
 #include "proptests/generators/attention/attention.hpp"
 

@@ -18,7 +18,6 @@
 
 #include "judge/sandbox/call_page.hpp"
 #include "judge/sandbox/device_tensors.hpp"
-#include "judge/sandbox/environment_bits.hpp"
 #include "judge/sandbox/kernel_child.hpp"
 #include "judge/sandbox/process_keeper.hpp"
 
