@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 #include <stdexcept>
 
 #include "judge/exhaustive/exhaustive_judge.hpp"

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <memory>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <variant>

@@ -2,10 +2,8 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "judge/ops/attention/attention_gradient.hpp"

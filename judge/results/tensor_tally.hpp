@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "judge/ops/rows/row_judge.hpp"
-#include "judge/results/quick_softmax.hpp"
 #include "judge/results/tensor_judge.hpp"
 #include "judge/verdict/value_certificate.hpp"
 

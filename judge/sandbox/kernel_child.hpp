@@ -2,8 +2,6 @@
 
 #include <sys/types.h>
 
-#include <array>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>

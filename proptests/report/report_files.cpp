@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "proptests/report/report.hpp"
-#include "proptests/report/report_values.hpp"
+#include "proptests/report/report_parts.hpp"
 
 // The machine-readable views of a report, and writing files.
 

@@ -1,7 +1,6 @@
 #include "judge/ops/attention/attention_judge.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <string_view>

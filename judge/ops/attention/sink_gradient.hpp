@@ -4,7 +4,6 @@
 #include <deque>
 #include <functional>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "judge/ops/attention/attention_judge.hpp"

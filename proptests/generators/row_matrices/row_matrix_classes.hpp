@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "proptests/generators/row_matrices/row_matrix.hpp"
