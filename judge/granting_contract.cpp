@@ -1,6 +1,7 @@
 #include "judge/granting_contract.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -79,6 +80,17 @@ void note_granting_contract(const KernelSubject& subject, const JudgeOptions& op
     of_value ? of_values.push_back(&property) : void(others_fail = true);
   }
   if (of_values.empty()) return;
+  if (subject.op->is_attention() && subject.contract.scale == numerics::ScaleUse::whole) {
+    Contract split = subject.contract, coarser = subject.contract;
+    split.scale = numerics::ScaleUse::split;
+    coarser.exp_error = std::fmax(subject.contract.exp_error, 8);
+    if (is_right(subject, split, of_values, options) && !is_right(subject, coarser, of_values, options)) {
+      judgement.notes.emplace_back(
+          "cause: query and key seem to be multiplied by the root of the scale each: scale=split in a contract grants "
+          "these errors; else multiply their product by the scale");
+      return;
+    }
+  }
   const numerics::FormatProperties& output = numerics::properties(subject.contract.output);
   if (others_fail) {
     for (const Contract& contract : contracts_near(subject)) {

@@ -1,7 +1,6 @@
 #include "judge/kernel_judge.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -53,33 +52,6 @@ void note_rows_without_thresholds(const std::string& first, KernelJudgement& jud
         std::to_string(vacuity.unresolved) +
         " more rows hold logits so large that the contract's form overflows, or keeps no digit of "
         "their differences");
-  }
-}
-
-// In a row of n equal logits every exponential is exp(0). Is the value's error at most n times what exp= grants one
-// exponential?
-bool may_be_of_exp_of_zero(const KernelSubject& subject, const numerics::Certificate& failed) {
-  const KernelEvidence* evidence = evidence_of(failed);
-  if (evidence == nullptr || !evidence->value || !evidence->value->expected || !evidence->asked.numbers) return false;
-  std::vector<double> visible = evidence->asked.numbers->logits;
-  std::erase_if(visible, [](double logit) { return !std::isfinite(logit); });
-  if (visible.size() < 2 || std::ranges::count(visible, visible[0]) != std::ssize(visible)) return false;
-  const numerics::Contract& contract = subject.contract;
-  const double unit = numerics::properties(contract.accumulator).unit_roundoff;
-  const double exact = evidence->value->expected->upper_double(), size = to_string(subject.op) == "softmax" ? exact : 1;
-  return std::fabs(evidence->value->got - exact) <=
-         static_cast<double>(visible.size()) * contract.exp_error * unit * size;
-}
-
-void note_exp_of_zero(const KernelSubject& subject, KernelJudgement& judgement) {
-  constexpr std::array ops{"softmax", "log_softmax", "logsumexp", "entropy"};
-  if (std::ranges::find(ops, to_string(subject.op)) == ops.end()) return;
-  const auto may_be = [&](const numerics::Certificate& failed) { return may_be_of_exp_of_zero(subject, failed); };
-  for (const PropertyFinding& property : judgement.properties) {
-    if (!property.outcome.counterexample) continue;
-    if (std::ranges::none_of(property.outcome.counterexample->failed, may_be)) continue;
-    judgement.notes.push_back("a failing row has equal logits: each of its exponentials is exp(0), which is exactly 1");
-    return;
   }
 }
 

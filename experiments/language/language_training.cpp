@@ -132,12 +132,12 @@ TokenBatch draw_batch(const LanguageTrainingOptions& options, std::int64_t step,
 }
 
 void train(TrainingState& state, const LanguageTrainingOptions& options, const LanguageKernels& kernels,
-           const std::function<bool(const TrainingState&, float loss)>& watch) {
+           const std::function<bool(const TrainingState&, float loss)>& watch, const BatchSource& draw) {
   check(options, state);
   const TurnTable<float> turns(options.design.shape);
   Floats gradient(state.parameters.size());
   while (state.step < options.steps) {
-    const TokenBatch batch = draw_batch(options, state.step, state.words);
+    const TokenBatch batch = draw(options, state.step, state.words);
     LanguageParts<float> parts(kernels, options.design, batch);
     float loss = 0;
     {

@@ -182,8 +182,9 @@ std::string summary_of(const KernelJudgement& judgement) {
     return judgement.ended_early.empty() ? verdict : verdict + ": " + judgement.ended_early;
   const std::string times = times_threshold(cause.failed->slack);
   std::string what = times.empty() ? "" : ", " + times;
-  if (cause.kind < WrongValue::wrong && cause.kind != WrongValue::ended) {
-    what = ", got " + number_text(evidence_of(*cause.failed)->value->got);
+  const KernelEvidence* evidence = evidence_of(*cause.failed);
+  if (evidence != nullptr && evidence->value && (times.empty() || cause.kind < WrongValue::wrong)) {
+    what = ", got " + number_text(evidence->value->got);
   }
   return verdict + ": " + cause.failed->claim + " does not hold on " +
          logits_text(cause.property->outcome.counterexample->size) + what;
@@ -210,13 +211,14 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   const std::string narrow = narrow_accumulator(subject.contract);
   if (!narrow.empty()) whole.details.push_back(narrow);
   for (const std::string& claim : subject.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
-  const bool told =
-      std::ranges::any_of(rows, [](const ReportRow& row) { return !row.details.empty() && is_cause(row.details[0]); });
+  const auto is_told = [&](const std::string& note) {
+    return std::ranges::any_of(rows, [&](const ReportRow& row) { return std::ranges::count(row.details, note) > 0; });
+  };
   // A failing function often prints the same for each call: show the output of the shown call only.
   const bool shows_output = std::ranges::any_of(rows, shows_printed);
   whole.verbose = judgement.refusals;
   for (const std::string& note : judgement.notes) {
-    if (told && is_cause(note)) continue;
+    if (is_cause(note) && is_told(note)) continue;
     const bool is_of_a_pass = judgement.verdict == ReportVerdict::fail && note.starts_with("largest called: ");
     const bool is_shown = shows_output && note.starts_with("first printed something ");
     (is_of_a_pass || is_shown ? whole.verbose : whole.details).push_back(note);

@@ -115,8 +115,8 @@ TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
   EXPECT_THAT(table_of(uncentred, {"EveryValueLiesWithinItsThreshold", "LogitsReachTheirRange"}),
               AllOf(HasSubstr("got      NaN"), Not(HasSubstr("subtract the maximum"))));
   const std::string masked = table_of(zoo_subject("correct_masked_zero"), {"AFullyMaskedRowIsAsDeclared"});
-  EXPECT_THAT(masked, AllOf(HasSubstr("expected NaN\n        got      0x0p+0 (0)\n"),
-                            HasSubstr("cause: the contract says otherwise; masked=zero grants a 0 here")));
+  EXPECT_THAT(masked,
+              AllOf(HasSubstr("expected NaN\n        got      0x0p+0 (0)\n"), HasSubstr("masked=zero grants this 0")));
   Certificate no_item;
   no_item.claim = "kernel.masked_row";
   KernelEvidence evidence;
@@ -127,7 +127,7 @@ TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
   EXPECT_EQ(cause_of(zoo_subject("f", {.op = Op::logsumexp, .contract = "masked=zero"}), no_item),
             "cause: -inf is due whatever masked= says; -inf - -inf and 0 / 0 are NaN");
   EXPECT_EQ(cause_of(zoo_subject("f", {.contract = "masked=zero"}), no_item),
-            "cause: the contract says otherwise; masked=nan grants a NaN here");
+            "cause: a row that sees no item has another value by the contract; masked=nan grants this NaN");
 }
 
 TEST(FailureCauses, AnotherReadingThatExplainsAttentionStandsAboveItsValues) {
@@ -196,7 +196,7 @@ TEST(FailureCauses, ValuesNeverWrittenAreOneCauseOfAllClaims) {
   const std::string table = to_table({rows_of(zoo_subject("f"), judgement)});
   const std::size_t cause = table.find("cause: the kernel never wrote this value"),
                     same = table.find("the same cause: Kernel.First on 3 logits, got 1.30577099e+36\n");
-  EXPECT_LT(table.find("Kernel.Second fails on 3 logits"), cause);
+  EXPECT_LT(cause, table.find("Kernel.Second fails on 3 logits"));
   EXPECT_LT(cause, same);
   EXPECT_NE(same, std::string::npos) << table;
   EXPECT_EQ(table.find("never wrote", cause + 40), std::string::npos);
@@ -280,6 +280,20 @@ TEST(FailureCauses, TheContractThatGrantsTheValuesIsNamedBesideOtherFailures) {
   EXPECT_THAT(told(0), Not(HasSubstr("cause:")));
   EXPECT_THAT(told(1e6), Not(HasSubstr("cause:")));
   EXPECT_EQ(inference_hint(softmax_without_nan(20), judged(softmax_without_nan(20), only)), "");
+}
+
+TEST(FailureCauses, AScaleInTwoFactorsIsNamed) {
+  const auto notes = [](const std::string& symbol) {
+    return joined(judged(zoo_subject(symbol, {.op = Op::attention}), {"ScoresReachTheirRange"}).notes);
+  };
+  EXPECT_THAT(notes("attention_correct_split_scale"), HasSubstr("scale=split in a contract grants these errors"));
+  EXPECT_THAT(notes("mutant_attention_merge_without_rescale"), Not(HasSubstr("scale=split")));
+}
+
+TEST(FailureCauses, ALostNanIsNamed) {
+  EXPECT_THAT(
+      table_of(zoo_subject("mutant_attention_nan_swallowed", {.op = Op::attention}), {"ANanReachesWhoeverMeetsIt"}),
+      HasSubstr("cause: a NaN is lost, as in fmaxf"));
 }
 
 TEST(FailureCauses, ATimeLimitNamesTheDomainWithoutTheLongCall) {
