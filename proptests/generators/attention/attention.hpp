@@ -47,7 +47,7 @@ struct AttentionCase {
   bool mask_for_each_head = true;  // else one mask for all heads of a batch
   std::vector<std::uint8_t> mask;  // (batch, heads or 1, queries, keys), 1 = visible; empty: no mask
   std::uint64_t mask_byte = 1;     // byte of visible entries: 1 to 255; from 256 on each of these in turn
-  std::uint64_t nan = 0;           // selects the NaN that a property puts into a copy (attention_nan.hpp); 0: none
+  std::uint64_t nan = 0;           // selects the NaN that a property puts into a copy (NanPlace); 0: none
   AttentionAttributes attributes;
   AttentionSequences sequences;
   std::string family;  // how it was drawn; not part of its text
