@@ -74,7 +74,7 @@ TEST(AttentionCoverage, LargeCallsHaveAttributes) {
   }
   EXPECT_GT(3 * with, all);
   EXPECT_GT(4 * (all - with), all);
-  for (const std::size_t count : {sinks, softcaps, biases}) EXPECT_GT(count, 2u);
+  for (const std::size_t count : {sinks, softcaps, biases}) EXPECT_GT(count, 1u);
 }
 
 // The classes beside those of the shape.
