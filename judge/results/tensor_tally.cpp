@@ -100,6 +100,9 @@ void TensorTally::add_to_worst(std::size_t row, const ValueFinding& finding, dou
 }
 
 void TensorTally::add(std::size_t row, RowVerdicts verdicts) {
+  if (verdicts.findings.empty() && verdicts.vacuity.rows + verdicts.vacuity.unresolved == 0) {
+    return skip("a row of which the op promises nothing");
+  }
   judgement_.vacuity += verdicts.vacuity;
   if (!unbounded_row_ && verdicts.vacuity.unbounded > 0) unbounded_row_ = row;
   ++judgement_.judged;
