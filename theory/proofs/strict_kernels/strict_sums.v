@@ -16,7 +16,7 @@ From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tree_heights reduction.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations strict_exponential
+From softcheck.strict_kernels Require Import machine_numbers tree_row block_row strict_operations strict_exponential
   strict_weights.
 Import ListNotations.
 Local Open Scope R_scope.
@@ -307,7 +307,7 @@ Section Argued.
 
   Definition argued (z : f32) (D : R) : Prop :=
     (exists a, is_value z a /\ a <= 0 /\ computed_argument M D (- a)) \/
-    (less exp_lowest z = false /\ exists b, 110 <= b /\ computed_argument M D b).
+    (less exp_vanishing z = false /\ exists b, 110 <= b /\ computed_argument M D b).
 
   Lemma argued_factor z D :
     argued z D ->
@@ -321,7 +321,7 @@ Section Argued.
       assert (-110 < a); [|lra]. apply Rnot_le_lt. intros beyond. destruct (far_exponential z) as [_ gone].
       + destruct (less exp_lowest z) eqn:counts; [|easy]. apply (less_value _ _ _ _ lowest_value hz) in counts. lra.
       + destruct hf as [_ value]. change (val (exponential z) = f) in value. lra.
-    - exists b, 0. split; [easy|]. split; [now apply nothing_is_computed|]. split; [now apply far_exponential|].
+    - exists b, 0. split; [easy|]. split; [now apply nothing_is_computed|]. split; [now apply far_exponential, lower_than_lowest|].
       split; [lra|]. intros pos. lra.
   Qed.
 End Argued.

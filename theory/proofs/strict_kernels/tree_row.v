@@ -1,0 +1,60 @@
+(** * The tree kernels' softmax, bit by bit: every operation in its order, an executable function.
+
+    An order is a list of bits of an item's index, the first that are added last. The kernels' order takes the bits of v, stripe,
+    lane and tile in turn ([canonical_order]). A masked item is -inf.
+
+    Source: kernels/block/tree_order.hpp, tree_rows.hpp. *)
+
+From Coq Require Import ZArith NArith List Bool.
+From Flocq Require Import Core BinarySingleNaN.
+From softcheck.strict_kernels Require Import machine_numbers.
+Import ListNotations.
+
+(** ** The order *)
+
+Section Orders.
+  Local Open Scope N_scope.
+
+  (** The items i + (any sum of the bits' powers), added up. *)
+  Fixpoint added_by {A} (plus : A -> A -> A) (bits : list N) (item : N -> A) (i : N) : A :=
+    match bits with
+    | [] => item i
+    | b :: rest => plus (added_by plus rest item i) (added_by plus rest item (i + 2 ^ b))
+    end.
+
+  (** The bits 0 to k - 1, the highest first. *)
+  Fixpoint bits_below (k : nat) : list N :=
+    match k with O => [] | S fewer => N.of_nat fewer :: bits_below fewer end.
+
+  (** Bits from one on, so many, the highest first; the order of a row of 2^(vector + 7 + tiles) items. *)
+  Definition bits_from (first count : nat) : list N := map (fun b => N.of_nat first + b) (bits_below count).
+  Definition canonical_order (vector tiles : nat) : list N :=
+    bits_from (vector + 7) tiles ++ bits_from vector 5 ++ bits_from (vector + 5) 2 ++ bits_from 0 vector.
+End Orders.
+
+(** ** A weight, exp(z) 2^64; the argument is at least where the power of two comes out as 0 *)
+
+Definition exp_vanishing : f32 := dyadic (-8676966) (-16).
+Definition with_weight (z : f32) : f32 := if less exp_vanishing z then z else exp_vanishing.
+Definition tree_weight (z : f32) : f32 :=
+  let rounded := rounded_count z in mul (add one (tail_of (reduced z rounded))) (power_by_bits rounded).
+
+(** ** A row *)
+
+Definition tree_larger (x y : f32) : f32 := if is_nan x || less y x then x else y.
+Definition tree_maximum (row : list f32) : f32 :=
+  let largest := fold_left tree_larger row minus_infinity in
+  if less largest plus_infinity then add largest zero else B754_nan.
+Definition item_of (row : list f32) (i : N) : f32 := nth (N.to_nat i) row minus_infinity.
+Definition tree_argument (scale m x : f32) : f32 := with_weight (mul (sub x m) scale).
+(** Of a row of so many items: 2^vector of them lie in 16 bytes. *)
+Definition order_of (vector items : nat) : list N := canonical_order vector (Nat.log2_up items - (vector + 7)).
+
+Definition tree_sum (vector : nat) (scale m : f32) (row : list f32) : f32 :=
+  added_by add (order_of vector (length row)) (fun i => tree_weight (tree_argument scale m (item_of row i))) 0.
+
+Definition tree_softmax (vector : nat) (scale : f32) (row : list f32) : list f32 :=
+  let m := tree_maximum row in
+  if less minus_infinity m
+  then let factor := quotient one (tree_sum vector scale m row) in map (fun x => mul (tree_weight (tree_argument scale m x)) factor) row
+  else map (fun _ => B754_nan) row.
