@@ -14,7 +14,7 @@ From softcheck Require Import standard_interval softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers tree_row strict_operations strict_exponential strict_weights
+From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights
   strict_sums.
 Local Open Scope R_scope.
 

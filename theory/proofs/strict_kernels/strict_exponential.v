@@ -11,7 +11,7 @@ From Flocq Require Import Core BinarySingleNaN Sterbenz.
 From softcheck Require Import standard_interval.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.certified Require Import rounded_operations computed_exp exponential_constants exponentials.
-From softcheck.strict_kernels Require Import machine_numbers strict_operations tree_row.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations.
 Import ListNotations.
 Local Open Scope R_scope.
 

@@ -16,7 +16,7 @@ From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tree_heights reduction.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers tree_row block_row strict_operations strict_exponential
+From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations strict_exponential
   strict_weights.
 Import ListNotations.
 Local Open Scope R_scope.

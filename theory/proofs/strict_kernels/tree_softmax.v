@@ -4,7 +4,6 @@
     2^22 of them, some of them finite, and a scale from 2^-119 on. Nothing is rescaled.
 
     Main results
-    - [tree_weight_is_computed]  tree_weight is 2^64 times a computed exponential of the model, at any argument <= 0
     - [tree_softmax_computes]    the results are coefficients that the model of arithmetic computes; masked items get 0
     - [tree_softmax_b2]          each errs by at most B2 of sum=tree, stored in any format
     - [tree_softmax_theta_b2]    so it does at a temperature from 2^-126 to 2^119
@@ -20,91 +19,9 @@ From softcheck.numerics Require Import row reduction moments b1_sum element_thre
 From softcheck.certified Require Import rounded_operations.
 From softcheck.contract Require Import summation.
 From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights strict_sums
-  strict_argument tree_row tree_order block_row double_operations strict_theta strict_logsumexp strict_softmax_theta.
+  strict_argument tree_row tree_order tree_weights block_row double_operations strict_theta strict_logsumexp strict_softmax_theta.
 Import ListNotations.
 Local Open Scope R_scope.
-
-(** ** A weight *)
-
-Section Weights.
-  Context (A : nat) (step : R) (few : (A <= 12)%nat) (small_step : 0 <= step <= / 2).
-  Notation M := (strict_arithmetic A step).
-
-  Lemma vanished z : less exp_vanishing z = false -> tree_weight (with_weight z) = zero.
-  Proof. intros far. unfold with_weight. rewrite far. apply B2SF_inj. vm_compute. reflexivity. Qed.
-
-  (** Between -132.4 and -110 it is tiny. *)
-  Lemma tiny_weight z a :
-    is_value z a -> -1324 / 10 <= a <= -110 -> exists v, is_value (tree_weight z) (v * two_to 64) /\ 0 <= v <= two_to (-157).
-  Proof.
-    intros hz range. pose proof u32_range as u0.
-    destruct (operations_are_certified_far z a hz ltac:(lra)) as [k [tail [kK [_ [hr [ht [_ [t_size [_ err]]]]]]]]].
-    assert (one_number : number binary32 1) by (apply (value_number one), one_value). apply Rabs_le_inv in t_size.
-    pose proof (fl_sum_error 1 tail one_number (value_number _ _ ht)) as s_err. rewrite (Rabs_right (1 + tail)) in s_err by lra.
-    assert (hs : is_value (add one (tail_of (reduced z (rounded_count z)))) (fl32 (1 + tail))).
-    { apply add_value; [apply one_value|easy|]. apply Rle_trans with (two_to 1); [apply Rabs_le; cbn; lra|apply bpow_le; lia]. }
-    pose proof (fl_nonneg (1 + tail) ltac:(lra)) as p0. set (p := fl32 (1 + tail)) in *. unfold tree_weight.
-    destruct (Z.eq_dec k (-191)) as [->|counts].
-    { exists 0. rewrite (no_power _ hr), Rmult_0_l. split; [|pose proof (bpow_gt_0 radix2 (-157)); lra].
-      eapply value_at; [apply (mul_value _ _ _ _ hs zero_value)|]; rewrite Rmult_0_r; [rewrite Rabs_R0; apply bpow_ge_0|apply fl_0]. }
-    pose proof (power_is_made_of_bits _ k ltac:(lia) hr) as power. pose proof (bpow_gt_0 radix2 k) as power_pos.
-    assert (down : exp a <= two_to (-158)).
-    { rewrite (bpow_exp radix2). apply exp_le. change (IZR radix2) with 2. assert (ln 2 <= 695 / 1000) by enclose. lra. }
-    pose proof (exp_pos a) as positive. apply Rabs_le_inv in s_err, err. assert (0 <= 1 + tail <= 2) by lra. set (whole := 1 + tail) in *.
-    assert (u32 * whole <= / 16777216 * whole) by (apply Rmult_le_compat_r; lra).
-    assert (part : p * two_to k <= 11 / 10 * (whole * two_to k)) by (rewrite <- Rmult_assoc; apply Rmult_le_compat_r; lra).
-    assert (u32 * exp a <= / 16777216 * exp a) by (apply Rmult_le_compat_r; lra).
-    assert (small : 0 <= p * two_to k <= two_to (-157)).
-    { split; [apply Rmult_le_pos; lra|]. change (-157)%Z with (1 + -158)%Z. rewrite (bpow_plus _ 1). change (two_to 1) with 2. lra. }
-    assert (size : 0 <= p * two_to (k + 64) <= two_to (-93)).
-    { rewrite bpow_plus, <- Rmult_assoc. change (-93)%Z with (-157 + 64)%Z. rewrite (bpow_plus _ (-157)).
-      split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; try apply bpow_ge_0; lra. }
-    exists (fl32 (p * two_to (k + 64)) * two_to (-64)).
-    assert (back : two_to (-64) * two_to 64 = 1) by (rewrite <- bpow_plus; reflexivity). split.
-    - eapply value_at; [apply (mul_value _ _ _ _ hs power)|rewrite Rmult_assoc, back; ring].
-      rewrite Rabs_right by lra. apply Rle_trans with (two_to (-93)); [easy|apply bpow_le; lia].
-    - pose proof (fl_nonneg _ (proj1 size)). pose proof (fl_within (p * two_to (k + 64)) (-93) ltac:(lia) ltac:(rewrite Rabs_right by lra; apply size)) as most.
-      rewrite Rabs_right in most by lra. change (-157)%Z with (-93 + -64)%Z. rewrite (bpow_plus _ (-93)).
-      split; [apply Rmult_le_pos; [easy|apply bpow_ge_0]|apply Rmult_le_compat_r; [apply bpow_ge_0|easy]].
-  Qed.
-
-  Theorem tree_weight_is_computed z a :
-    is_value z a -> a <= 0 ->
-    exists v b, is_value (tree_weight (with_weight z)) (v * two_to 64) /\ 0 <= v <= 2 /\ computed_exp M (- a) v /\
-      is_value (with_weight z) (- b) /\ 0 <= b <= 256 /\ v * b = v * - a.
-  Proof using few small_step.
-    intros hz le. destruct (less exp_vanishing z) eqn:above.
-    - assert (same : with_weight z = z) by (unfold with_weight; now rewrite above). rewrite same.
-      apply (less_value _ _ _ _ vanishing_value hz) in above. destruct (Rlt_dec (-110) a) as [near|low].
-      + destruct (numerator_is_computed A step few small_step z a hz le) as [v [hv [exps range]]]. exists v, (- a).
-        rewrite Ropp_involutive. split; [|split; [|split; [easy|split; [easy|lra]]]].
-        * replace (tree_weight z) with (scaled_exponential z); [easy|]. unfold scaled_exponential, scaled_exponential_parts, tree_weight.
-          rewrite (proj2 (less_value _ _ _ _ lowest_value hz) near). cbn [value]. reflexivity.
-        * pose proof (bpow_gt_0 radix2 (-161)). lra.
-      + destruct (tiny_weight z a hz ltac:(lra)) as [v [hv range]]. exists v, (- a). rewrite Ropp_involutive.
-        split; [easy|]. split; [assert (two_to (-157) <= two_to 0) by (apply bpow_le; lia); cbn in *; lra|].
-        split; [|split; [easy|lra]]. apply (little_is_computed A step few small_step).
-        * lra.
-        * pose proof (bpow_le radix2 (-157) (-150) ltac:(lia)). pose proof half_quantum_positive. fold half_quantum in *. lra.
-        * assert (69 / 100 <= ln 2) by enclose. lra.
-    - exists 0, (8676966 / 65536). rewrite (vanished z above). unfold with_weight. rewrite above, !Rmult_0_l.
-      assert (-110 <= a -> False); [intros near|].
-      { rewrite (proj2 (less_value _ _ _ _ vanishing_value hz)) in above by lra. discriminate. }
-      split; [apply zero_value|]. split; [lra|]. split; [apply (nothing_is_computed A step few small_step); lra|].
-      split; [|lra]. eapply value_at; [apply vanishing_value|lra].
-  Qed.
-
-  Lemma gone_item z x m :
-    less exp_vanishing z = false ->
-    match x with Some l => l <= m /\ exists b, 110 <= b /\ computed_argument M (m - l) b | None => True end ->
-    is_item A step m x (tree_weight (with_weight z)) (with_weight z).
-  Proof using few small_step.
-    intros far reason. exists 0, (8676966 / 65536). rewrite (vanished z far), Rmult_0_l. unfold with_weight. rewrite far.
-    split; [lra|]. split; [lra|]. split; [apply zero_value|]. split; [eapply value_at; [apply vanishing_value|lra]|].
-    destruct x as [l|]; [|easy]. destruct reason as [le [b [beyond arg]]]. split; [easy|]. exists b. split; [easy|].
-    split; [now apply (nothing_is_computed A step few small_step)|ring].
-  Qed.
-End Weights.
 
 (** ** The row's items *)
 
@@ -195,6 +112,16 @@ Proof.
   - rewrite N.log2_up_pow2; lia.
 Qed.
 
+(** The order's bits. *)
+Lemma enough_bits (row : list f32) vector :
+  (Z.of_nat (length row) <= 2 ^ 22)%Z -> (0 < length row)%nat -> (vector <= 3)%nat ->
+  let k := (vector + 7 + (Nat.log2_up (length row) - (vector + 7)))%nat in (k <= 40)%nat /\ (length row <= 2 ^ k)%nat.
+Proof.
+  intros few_items one few k. assert (log : (Nat.log2_up (length row) <= 22)%nat).
+  { apply Nat.log2_up_le_pow2; [easy|]. apply Nat2Z.inj_le. rewrite Nat2Z.inj_pow. exact few_items. }
+  split; [unfold k; lia|]. apply Nat.log2_up_le_pow2; [easy|unfold k; lia].
+Qed.
+
 Section Softmax.
   Context (scale : f32) (unit : R) (row : list f32) (scale_value : is_value scale unit) (large : two_to (-119) <= unit)
     (items : Forall admissible row) (few_items : (Z.of_nat (length row) <= 2 ^ 22)%Z)
@@ -227,6 +154,12 @@ Section Softmax.
 
   (** ** The sum and the results, where two items or more lie in 16 bytes *)
 
+  Lemma hidden_far m : is_value (tree_maximum row) m -> less exp_vanishing (mul (sub minus_infinity (tree_maximum row)) scale) = false.
+  Proof using scale_value large.
+    intros [fm _]. replace (sub minus_infinity (tree_maximum row)) with (B754_infinity true : f32);
+      [now apply (infinite_product scale unit)|]. destruct (tree_maximum row); easy.
+  Qed.
+
   Lemma weight_of_item x m :
     In x row \/ x = minus_infinity -> is_value (tree_maximum row) m -> is_maximum (m * unit) logits ->
     is_item 2 step_32 (m * unit) (logit_of unit x) (tree_weight (tree_argument scale (tree_maximum row) x))
@@ -245,8 +178,7 @@ Section Softmax.
         exists v, b. repeat (split; [assumption|]). exists (- a). easy.
       + apply (gone_item 2 step_32 ltac:(lia) step_32_range); [easy|]. split; [easy|]. now exists b.
     - replace (if is_finite x then _ else _) with (@None R) by now rewrite hidden. apply (gone_item 2 step_32 ltac:(lia) step_32_range); [|easy].
-      unfold z. rewrite hidden. replace (sub minus_infinity (tree_maximum row)) with (B754_infinity true : f32);
-        [now apply (infinite_product scale unit)|]. destruct hm as [fm _]. destruct (tree_maximum row); easy.
+      unfold z. rewrite hidden. now apply (hidden_far m).
   Qed.
 
   Context (vector : nat) (pairs : (1 <= vector <= 3)%nat).
@@ -258,19 +190,19 @@ Section Softmax.
   Proof using scale_value large items few_items some pairs.
     destruct maximum_value as [m [hm max]]. set (k := (vector + 7 + (Nat.log2_up (length row) - (vector + 7)))%nat).
     assert (one : (0 < length row)%nat) by (destruct some as [x [inx _]]; destruct row; [easy|cbn; lia]).
-    assert (log : (Nat.log2_up (length row) <= 22)%nat).
-    { apply Nat.log2_up_le_pow2; [easy|]. apply Nat2Z.inj_le. rewrite Nat2Z.inj_pow. exact few_items. }
-    assert (enough : (length row <= 2 ^ k)%nat).
-    { apply Nat.log2_up_le_pow2; unfold k; lia. }
+    destruct (enough_bits row vector few_items one ltac:(lia)) as [short enough]. fold k in short, enough.
     destruct vector as [|v]; [lia|]. destruct (neighbours_first v (Nat.log2_up (length row) - (S v + 7))) as [bits first].
     pose proof (canonical_order_covers (S v) (Nat.log2_up (length row) - (S v + 7))) as order. fold k in order. rewrite first in order.
     set (logit i := logit_of unit (item_of row i)).
-    set (weight i := tree_weight (tree_argument scale (tree_maximum row) (item_of row i))).
+    set (weight i := if N.ltb i (N.of_nat (length row)) then tree_weight (tree_argument scale (tree_maximum row) (item_of row i)) else zero).
     set (argument i := tree_argument scale (tree_maximum row) (item_of row i)).
     assert (inside : forall i, (N.of_nat (length row) <= i)%N -> logit i = None).
     { intros i far. unfold logit, item_of. rewrite nth_overflow by lia. easy. }
     assert (each : forall i, is_item 2 step_32 (m * unit) (logit i) (weight i) (argument i)).
-    { intros i. unfold logit, weight, argument. apply weight_of_item; [|easy|easy].
+    { intros i. replace (weight i) with (tree_weight (tree_argument scale (tree_maximum row) (item_of row i))).
+      2: { unfold weight. destruct (N.ltb_spec i (N.of_nat (length row))); [easy|]. unfold item_of. rewrite nth_overflow by lia.
+           now apply vanished, (hidden_far m). }
+      unfold logit, argument. apply weight_of_item; [|easy|easy].
       unfold item_of. destruct (nth_in_or_default (N.to_nat i) row minus_infinity); [now left|now right]. }
     assert (same : Permutation (visible_by logit (bits ++ [0%N]) 0) logits).
     { eapply Permutation_trans; [apply Permutation_flat_map, Permutation_map, (order_covers _ k order)|]. unfold logit, logits_of.
