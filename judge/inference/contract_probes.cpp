@@ -16,6 +16,7 @@
 #include "judge/ops/rows/call_judge.hpp"
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/ops/rows/row_op.hpp"
+#include "judge/trial/contract_forms.hpp"
 #include "numerics/enclosures/ulp.hpp"
 #include "proptests/generators/rows/row.hpp"
 
@@ -70,10 +71,6 @@ double ProbeSet::threshold(const numerics::Contract& contract) const {
   if (probes_.empty()) return 0;
   const RowVerdicts verdicts = std::ranges::max_element(probes_, {}, &Probe::size)->judge(contract);
   return verdicts.findings.empty() ? std::numeric_limits<double>::infinity() : verdicts.findings[0].threshold;
-}
-
-bool is_gradient(Op op) {
-  return op->is_attention() && std::ranges::find(op->inputs, Role::out_gradient, &OpInput::role) != op->inputs.end();
 }
 
 Prober::Prober(const KernelSource& source, Op op, Format input, Format output, const Domain& domain,

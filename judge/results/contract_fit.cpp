@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "judge/inference/contract_forms.hpp"
+#include "judge/trial/contract_forms.hpp"
 #include "judge/trial/command_line.hpp"
 
 namespace softcheck::proptests {

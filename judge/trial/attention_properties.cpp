@@ -177,12 +177,14 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   const CoveringSize size = covering_size(options.effort, subject, cases.gradients);
   AttentionOptions covering = cases;
   covering.blind_queries = !domain.all_see;
+  covering.attributes = domain.has_attributes();
   std::vector<ClassChoice> choices = attention_choices(covering, size.budget, options.run.seed, size.each);
   if (share == PropertyShare::all) trial.excuse_classes(covering, size.budget);
   if (!choices.empty()) {
     const auto count = static_cast<int>(choices.size() * size.times);
     add_drawn("EveryPairOfClassesIsComputed",
-              with(with(all, {"kernel.masked_row"}, hides || no_keys), {"kernel.nan_row"}, nans),
+              with(with(with(all, asked), {"kernel.masked_row"}, hides || no_keys || domain.window), {"kernel.nan_row"},
+                   nans),
               attention_cases_of(std::move(choices), covering, size.budget), &AttentionTrial::of_classes, count);
   }
   if (domain.has_attributes()) {

@@ -347,7 +347,8 @@ def check(
     pages                       block_table (batch, columns), lengths (batch)
 
     Names of torch are understood: attn_mask is mask, and is_causal is causal with query i at key i; a call with both
-    passes one attn_mask that contains both. dim and axis of rows are -1. enable_gqa is True in calls of grouped heads.
+    passes one attn_mask that contains both. dim and axis of rows are -1; reduction is
+    "none" for a loss of each row. enable_gqa is True in calls of grouped heads.
 
     Raises UsageError for a wrong argument.
     """

@@ -59,6 +59,8 @@ class Op:
         self.is_loss = "labels" in self.inputs
         self.of_calls = table["whole_calls"]
         """A loss of all rows of a call together, or its gradient."""
+        self.loses_per_row = not self.of_calls and any(role in self.inputs for role in ("labels", "targets", "teacher"))
+        """A loss of each row, or its gradient."""
         self.merges = self.inputs[0] == "out"
         self.chooses = "ids" in self.outputs
         """It returns chosen items and their weights."""

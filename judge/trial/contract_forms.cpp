@@ -1,11 +1,9 @@
-#include "judge/inference/contract_forms.hpp"
+#include "judge/trial/contract_forms.hpp"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
-
-#include "judge/inference/contract_probes.hpp"
 
 namespace softcheck::proptests {
 
@@ -47,6 +45,10 @@ bool is_own_exponential(const Contract& contract) {
 }
 
 }  // namespace
+
+bool is_gradient(Op op) {
+  return op->is_attention() && std::ranges::find(op->inputs, Role::out_gradient, &OpInput::role) != op->inputs.end();
+}
 
 ContractForms::ContractForms(Op op, Contract base) : op_(op), base_(std::move(base)) {}
 

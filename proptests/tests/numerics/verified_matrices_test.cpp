@@ -1,9 +1,7 @@
-// Four ways of bounding sigma_max that look right and are not. Each stands here whole, and each must be rejected by
-// the inertia of t^2 I - A A^T, where the certified bound of the same matrix is accepted. And the parts of the bound.
+// The parts of the bound of sigma_max, each by its formula or by the inertia of t^2 I - A A^T.
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
 #include <cmath>
 #include <optional>
 #include <random>
@@ -22,16 +20,8 @@ namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-using Eigen::VectorXd;
 using test::is_valid_upper_bound;
 using test::normal_matrix;
-
-// Mutant 1: ||A v|| / ||v|| after many steps, taken for an upper bound.
-double upper_by_power_iteration(const MatrixXd& matrix, int steps) {
-  VectorXd vector = VectorXd::Ones(matrix.cols());
-  for (int i = 0; i < steps; ++i) vector = (matrix.transpose() * (matrix * vector)).normalized();
-  return (matrix * vector).norm();
-}
 
 // A A^T, each sum from left to right.
 MatrixXd sequential_gram(const MatrixXd& matrix) {
@@ -40,84 +30,6 @@ MatrixXd sequential_gram(const MatrixXd& matrix) {
     for (Index j = 0; j < gram.cols(); ++j)
       for (Index l = 0; l < matrix.cols(); ++l) gram(i, j) += matrix(i, l) * matrix(j, l);
   return gram;
-}
-
-// Mutant 2: verified Cholesky of the computed Gram matrix, without gamma_k for the rounding of the Gram matrix.
-double upper_without_gamma(const MatrixXd& matrix) {
-  const MatrixXd gram = sequential_gram(matrix);
-  const double largest = Eigen::SelfAdjointEigenSolver<MatrixXd>(gram).eigenvalues().maxCoeff();
-  for (double slack = 0x1p-50;; slack *= 2) {
-    const double shift = largest * (1 + slack);
-    const VerifiedCholesky cholesky = verified_cholesky(gram, shift);
-    const PrecisionScope precision(113);
-    if (cholesky.factored) return sqrt(Enclosure(shift) + cholesky.residual).upper_double();
-  }
-}
-
-// Mutant 3: t counts as a bound although the factorisation of t I - A A^T broke off.
-double upper_by_any_cholesky(const MatrixXd& matrix, double shift) {
-  const MatrixXd gram = sequential_gram(matrix);
-  MatrixXd shifted = shift * MatrixXd::Identity(gram.rows(), gram.rows()) - gram;
-  const Eigen::LLT<Eigen::Ref<MatrixXd>> ignored(shifted);
-  return std::sqrt(shift);
-}
-
-TEST(SingularValueMutants, PowerIterationIsRejectedAsAnUpperBound) {
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    const MatrixXd matrix = normal_matrix(8, 12, seed);
-    for (int steps : {1, 5, 10}) EXPECT_FALSE(is_valid_upper_bound(matrix, upper_by_power_iteration(matrix, steps)));
-    EXPECT_TRUE(is_valid_upper_bound(matrix, largest_singular_value(matrix).upper));
-  }
-}
-
-TEST(SingularValueMutants, PowerIterationIsRejectedEvenWhereItHasSettledOnTheWrongVector) {
-  // The start is orthogonal to the leading singular vector: no number of steps helps, and none shows it.
-  VectorXd leading(4), second = VectorXd::Ones(4);
-  leading << 1, -1, 1, -1;
-  const MatrixXd matrix = 3 * leading * leading.transpose() + 2 * second * second.transpose();
-  const double settled = upper_by_power_iteration(matrix, 1000);
-  EXPECT_EQ(settled, 8);
-  EXPECT_FALSE(is_valid_upper_bound(matrix, settled));
-  EXPECT_EQ(largest_singular_value(matrix).upper, 12);
-}
-
-TEST(SingularValueMutants, AGramMatrixTakenForExactIsRejected) {
-  // After the leading 1 every further square is below half an ulp and is lost: sigma^2 is short of 0.8 u a column.
-  MatrixXd matrix = MatrixXd::Zero(2, 4096);
-  matrix.row(0).setConstant(0.9 * 0x1p-27);
-  matrix(0, 0) = 1;
-  matrix(1, 1) = 0.5;
-  EXPECT_FALSE(is_valid_upper_bound(matrix, upper_without_gamma(matrix)));
-  EXPECT_TRUE(is_valid_upper_bound(matrix, largest_singular_value(matrix).upper));
-}
-
-TEST(SingularValueMutants, AFactorisationThatBrokeOffIsRejected) {
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    const MatrixXd matrix = normal_matrix(6, 6, seed);
-    const double sigma = largest_singular_value(matrix).lower;
-    const double shift = sigma * sigma * (1 - 0x1p-20);
-    EXPECT_FALSE(is_valid_upper_bound(matrix, upper_by_any_cholesky(matrix, shift)));
-    EXPECT_FALSE(verified_cholesky(sequential_gram(matrix), shift).factored);
-  }
-}
-
-TEST(SingularValueMutants, AFactorisationThatSucceededIsRejectedWithoutItsResidual) {
-  // Mutant 4: t counts as a bound because the factorisation of t I - S went through. Just below the largest eigenvalue
-  // of S = M M^T it does go through, on rounding errors alone; t + residual is a bound all the same.
-  int deceived = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const MatrixXd symmetric = sequential_gram(test::integer_matrix(8, 8, 99, seed));  // exact, and its own sigma_max
-    const double largest = largest_singular_value(symmetric).lower;
-    for (int step = -12; step <= 4; ++step) {
-      const double shift = largest * (1 + step * 0x1p-52);
-      const VerifiedCholesky cholesky = verified_cholesky(symmetric, shift);
-      if (!cholesky.factored) continue;
-      if (!is_valid_upper_bound(symmetric, shift)) ++deceived;
-      const PrecisionScope precision(113);
-      EXPECT_TRUE(is_valid_upper_bound(symmetric, (Enclosure(shift) + cholesky.residual).upper_double())) << seed;
-    }
-  }
-  EXPECT_GT(deceived, 0);
 }
 
 TEST(VerifiedCholesky, BoundsWhatItsFactorMisses) {
@@ -145,6 +57,32 @@ TEST(VerifiedCholesky, BoundsWhatItsFactorMisses) {
   }
   // The residual as computed, without the account of its own rounding, is no bound.
   EXPECT_GT(beyond_computed, 0);
+}
+
+// Just below the largest eigenvalue of S = M M^T the factorisation goes through on rounding errors alone; t + residual
+// is a bound all the same. A little further below it breaks off.
+TEST(VerifiedCholesky, AFactorisationProvesNothingWithoutItsResidual) {
+  int deceived = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const MatrixXd symmetric = sequential_gram(test::integer_matrix(8, 8, 99, seed));  // exact, and its own sigma_max
+    const double largest = largest_singular_value(symmetric).lower;
+    EXPECT_FALSE(verified_cholesky(symmetric, largest * (1 - 0x1p-20)).factored);
+    for (int step = -12; step <= 4; ++step) {
+      const double shift = largest * (1 + step * 0x1p-52);
+      const VerifiedCholesky cholesky = verified_cholesky(symmetric, shift);
+      if (!cholesky.factored) continue;
+      if (!is_valid_upper_bound(symmetric, shift)) ++deceived;
+      const PrecisionScope precision(113);
+      EXPECT_TRUE(is_valid_upper_bound(symmetric, (Enclosure(shift) + cholesky.residual).upper_double())) << seed;
+    }
+  }
+  EXPECT_GT(deceived, 0);
+}
+
+// No number of steps of a power iteration from a vector of ones leaves the second singular vector, of 8.
+TEST(LargestSingularValue, IsFoundWhereAPowerIterationSettlesOnTheSecond) {
+  const Eigen::Vector4d leading(1, -1, 1, -1), second = Eigen::Vector4d::Ones();
+  EXPECT_EQ(largest_singular_value(3 * leading * leading.transpose() + 2 * second * second.transpose()).upper, 12);
 }
 
 TEST(VerifiedCholesky, ItsResidualHasEveryTermOfItsDerivation) {
@@ -201,7 +139,7 @@ TEST(IntegerGram, LeavesWhatItsPrecisionCannotTellUndecided) {
   EXPECT_NE(integers.largest_at_most(below), Decision::proved);
 }
 
-TEST(SingularValueMutants, TheJudgeTellsNeighbouringDoublesApart) {
+TEST(LargestSingularValue, TheJudgeTellsNeighbouringDoublesApart) {
   // sigma = 5: itself a bound, the double below is none.
   MatrixXd matrix(2, 2);
   matrix << 3, 4, 4, -3;
