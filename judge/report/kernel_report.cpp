@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "judge/call/evidence.hpp"
 #include "judge/report/failure_story.hpp"

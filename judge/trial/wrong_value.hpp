@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "judge/trial/kernel_judgement.hpp"
 #include "numerics/enclosures/certificate.hpp"

@@ -2,6 +2,9 @@
 
 import functools
 import importlib.util
+import os
+import pathlib
+import subprocess
 import sys
 
 import kernels
@@ -145,3 +148,14 @@ def test_a_decorator_without_parentheses_is_no_test_that_is_never_run():
         softcheck.kernel(kernels.softmax)
     with pytest.raises(softcheck.UsageError, match="^function: need a function, got 5$"):
         softcheck.kernel(op="softmax")(5)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_script_needs_no_guard_of_its_main_part(own, tmp_path):
+    script = tmp_path / "script.py"
+    function = "def softmax(x):\n    return kernels.softmax(x)\n" if own else "from kernels import softmax\n"
+    call = "softcheck.check(softmax, isolation='spawn', domain='n<=9 rows<=3', cases=3)"
+    script.write_text(f"import kernels, softcheck\n{function}print({call}.verdict)\n")
+    path = os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    assert done.stdout == "pass\n", done.stdout + done.stderr
