@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "judge/trial/contract_forms.hpp"
 #include "judge/trial/command_line.hpp"
+#include "judge/trial/contract_forms.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -121,10 +121,11 @@ typedef struct softcheck_options {
 SOFTCHECK_API const char* softcheck_version(void);
 
 /* The ops, dtypes, words and verdicts that this library knows, as one JSON object; valid until the program ends:
- * {"version", "ops": [{"name", "of": "rows", "attention" or "linear", "inputs": [{"role", "extent", "index", "optional"}],
- * "outputs", "claims", "value_per_row", "whole_calls", "theta", "mask", "in_place", "attributes", "packed", "pages",
- * "filters"}], "dtypes": [{"name", "array_dtype" (of NumPy, ml_dtypes, torch and JAX), "dlpack_code", "bits",
- * "precision", "unit_roundoff", "smallest_normal", "smallest_subnormal", "largest", "infinity"}], "contract_words":
+ * {"version", "ops": [{"name", "of": "rows", "attention" or "linear", "inputs": [{"role", "extent", "index",
+ * "optional"}], "outputs", "claims", "value_per_row", "whole_calls", "theta", "mask", "in_place", "attributes",
+ * "packed", "pages", "filters"}], "dtypes": [{"name", "array_dtype" (of NumPy, ml_dtypes, torch and JAX),
+ * "dlpack_code", "bits", "precision", "unit_roundoff", "smallest_normal", "smallest_subnormal", "largest",
+ * "infinity"}], "contract_words":
  * [{"word", "values", "grants"}], "domain_words": [{"word", "of": "rows", "attention" or "both", "means"}],
  * "verdicts": [{"verdict", "exit_code"}]}. */
 SOFTCHECK_API const char* softcheck_describe(void);
