@@ -1,5 +1,4 @@
 // softcheck_judge_tensors, softcheck_reference, softcheck_threshold: they judge existing results and call no kernel.
-#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>

@@ -1,7 +1,6 @@
 #include "judge/inference/gradient_probes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <memory>

@@ -11,7 +11,7 @@
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/results/given_tensor.hpp"
 #include "judge/results/task_checks.hpp"
-#include "judge/results/task_rows.hpp"
+#include "judge/results/tensor_tally.hpp"
 #include "judge/trial/kernel_claims.hpp"
 #include "judge/verdict/certificate_text.hpp"
 #include "numerics/enclosures/enclosure.hpp"

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/results/task_checks.hpp"

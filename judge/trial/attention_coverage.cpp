@@ -4,11 +4,10 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "proptests/generators/attention/attention_nan.hpp"
+#include "proptests/generators/attention/attention.hpp"
 
 namespace softcheck::proptests {
 namespace {

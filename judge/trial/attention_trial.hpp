@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "judge/call/call_sizes.hpp"
 #include "judge/call/refusals.hpp"
+#include "judge/call/tensor_call.hpp"
 #include "judge/ops/attention/attention_judge.hpp"
 #include "judge/ops/attention/attention_op.hpp"
 #include "judge/sandbox/watched_kernel.hpp"

@@ -51,7 +51,7 @@ struct LinearLoss {
 
 /// Maximum and sum of e^(x - m), over chunks of classes. With `merge`, a chunk's maximum rescales the sum so far.
 template <class Real>
-struct RunningSum {
+struct RunningLogits {
   Real m = -infinity, s = 0;
 
   void add(Real x, bool merge = true) {
@@ -65,8 +65,8 @@ struct RunningSum {
 };
 
 template <class Real>
-RunningSum<Real> sum_of(const std::vector<Real>& x) {
-  RunningSum<Real> sum;
+RunningLogits<Real> sum_of(const std::vector<Real>& x) {
+  RunningLogits<Real> sum;
   sum.m = largest_of(x);
   for (const Real v : x) sum.s += std::exp(v - sum.m);
   return sum;
@@ -75,7 +75,7 @@ RunningSum<Real> sum_of(const std::vector<Real>& x) {
 /// ln S + m - x_y of logits.
 template <class Real>
 Real loss_of(const std::vector<Real>& x, std::size_t label) {
-  const RunningSum<Real> sum = sum_of(x);
+  const RunningLogits<Real> sum = sum_of(x);
   return std::log(sum.s) + (sum.m - x[label]);
 }
 
@@ -95,7 +95,7 @@ void put_gradients(LinearLoss<Real>& a, Of of) {
   for (std::size_t r = 0; r < a.rows; ++r) {
     if (a.ignored(r)) continue;
     const std::vector<Real> x = a.logits(r);
-    const RunningSum<Real> sum = sum_of(x);
+    const RunningLogits<Real> sum = sum_of(x);
     for (std::size_t j = 0; j < a.classes; ++j) a.add(r, j, of(r, j, std::exp(x[j] - sum.m) / sum.s));
   }
 }

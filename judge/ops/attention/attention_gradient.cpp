@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "judge/ops/attention/claim_verdict.hpp"
-#include "judge/ops/attention/group_oracles.hpp"
 #include "judge/ops/attention/group_pairs.hpp"
 #include "judge/ops/attention/query_gradient.hpp"
 #include "judge/ops/rows/long_error.hpp"

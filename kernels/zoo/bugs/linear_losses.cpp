@@ -20,7 +20,7 @@ BUG(mutant_linear_cross_entropy_class_tail_lost, linear_loss) {
 // @judged linear_cross_entropy f32: plain; fail C9; LayoutsAndNeighboursDoNotMatter
 BUG(mutant_linear_cross_entropy_maximum_not_merged, linear_loss) {
   put_losses(a, [&](std::size_t r) {
-    RunningSum<Real> all;
+    RunningLogits<Real> all;
     for (std::size_t j = 0; j < a.classes; ++j) all.add(a.logit(r, j), j < a.tile);
     return all.lse() - a.logit(r, a.label(r));
   });

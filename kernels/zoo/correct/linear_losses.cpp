@@ -12,7 +12,7 @@ CORRECT(correct_linear_cross_entropy, linear_loss) { put_losses(a); }
 // @judged linear_cross_entropy f32 bf16: plain; pass
 CORRECT(correct_linear_cross_entropy_of_class_chunks, linear_loss) {
   put_losses(a, [&](std::size_t r) {
-    RunningSum<Real> all;
+    RunningLogits<Real> all;
     Real target = 0;
     for (std::size_t first = 0; first < a.classes; first += a.tile) {
       for (std::size_t j = first; j < std::min(first + a.tile, a.classes); ++j) {
@@ -73,7 +73,7 @@ CORRECT(correct_linear_cross_entropy_backward, linear_gradient) { put_gradients(
 CORRECT(correct_linear_cross_entropy_backward_of_class_chunks, linear_gradient) {
   std::vector<Real> lse;
   for (std::size_t r = 0; r < a.rows; ++r) {
-    RunningSum<Real> all;
+    RunningLogits<Real> all;
     for (std::size_t j = 0; j < a.classes; ++j) all.add(a.logit(r, j));
     lse.push_back(all.lse());
   }

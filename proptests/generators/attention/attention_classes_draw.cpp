@@ -10,10 +10,10 @@
 #include <span>
 #include <utility>
 
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/generators/attention/attention_attributes.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/attention/attention_heights.hpp"
-#include "proptests/generators/attention/attention_nan.hpp"
 #include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 #include "proptests/generators/text/case_text.hpp"
