@@ -13,10 +13,11 @@ namespace softcheck::proptests {
 namespace {
 
 CallKind kind_of(const AttentionCase& a) {
-  CallKind result(!a.gradients.empty() ? "for the gradients"
-                  : a.outputs == 1     ? "for out"
-                  : a.outputs == 2     ? "for out and lse"
-                                       : "for out, lse and entropy");
+  CallKind result(a.attributes.classes   ? "for the loss"
+                  : !a.gradients.empty() ? "for the gradients"
+                  : a.outputs == 1       ? "for out"
+                  : a.outputs == 2       ? "for out and lse"
+                                         : "for out, lse and entropy");
   result.asks = result.words;
   std::string& kind = result.words;
   if (!a.gradients.empty() && a.asks_sink_gradients()) kind += ", the sinks'";
@@ -59,10 +60,11 @@ double reached_score(const KernelSubject& subject) {
 
 AttentionTrial::AttentionTrial(const KernelSubject& subject, const KernelLimits& limits)
     : required_(subject.required),
-      domain_(subject.domain),
+      limited_(!subject.domain.everything()),
+      domain_(subject.op.attention_op().narrowed(subject.domain)),
       kernel_(subject.source, limits, subject.exempt),
       coverage_(attention_coverage(subject.op)),
-      sizes_(attention_sizes(subject.domain, reached_score(subject))) {
+      sizes_(attention_sizes(domain_, reached_score(subject))) {
   task_.op = subject.op;
   task_.contract = subject.contract;
   task_.contract.output = subject.contract.input;
@@ -151,8 +153,7 @@ bool AttentionTrial::is_not_offered(const std::string& claim) const {
 
 auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, const std::string& remark,
                           Certificates& certificates) -> Outputs {
-  const bool limited = !domain_.everything();
-  if (limited) {
+  if (!domain_.everything()) {
     if (!is_in_domain(attention, tensors)) return {};
     for (InputTensor& input : tensors.inputs) input.place.alignment = domain_.alignment;
     for (OutputTensor& output : tensors.outputs) output.place.alignment = domain_.alignment;
@@ -169,7 +170,7 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
     log_answer(attention, tensors, refused);
   }
   if (called && !refused) {
-    if (limited) certificates.push_back(observed("kernel.accepts", CallDescription{}, 0));
+    if (limited_) certificates.push_back(observed("kernel.accepts", CallDescription{}, 0));
     if (got.empty()) {
       hints_.add(attention, true);
       if (kernel_.passed() && !failing_) failing_ = attention;
@@ -185,7 +186,7 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
     return call(fewer, std::move(tensors), remark, certificates);
   }
   if (refused) excuse_refused(coverage_, task_.op, attention);
-  if (refused && limited)
+  if (refused && limited_)
     certificates.push_back(observed("kernel.accepts", asked(attention, remark + " (refused)"), 1));
   return {};
 }

@@ -287,7 +287,7 @@ TEST(LseGradient, ShrinksWithItsQueries) {
 }
 
 // A query of scores 0 and two keys: p = 1/2, g = 1 and 3, delta = 2.
-AttentionCase two_keys(double by_lse) {
+AttentionCase gradient_of_two_keys(double by_lse) {
   AttentionCase a;
   a.shape = {1, 1, 1, 1, 2, 1, 1};
   a.queries = {0};
@@ -303,13 +303,13 @@ std::vector<std::string> broken_by(const AttentionCase& a, double dq) {
 }
 
 TEST(LseGradient, IsAddedToEachDifference) {
-  EXPECT_THAT(broken_by(two_keys(4), 6.5), IsEmpty());  // (-1 + 4) / 2 + 2 (1 + 4) / 2
-  EXPECT_THAT(broken_by(two_keys(0), 0.5), IsEmpty());
+  EXPECT_THAT(broken_by(gradient_of_two_keys(4), 6.5), IsEmpty());  // (-1 + 4) / 2 + 2 (1 + 4) / 2
+  EXPECT_THAT(broken_by(gradient_of_two_keys(0), 0.5), IsEmpty());
   for (const double wrong : {0.5, -5.5, 12.5}) {
-    EXPECT_EQ(broken_by(two_keys(4), wrong).at(0), "kernel.attention_backward.dq") << wrong;
+    EXPECT_EQ(broken_by(gradient_of_two_keys(4), wrong).at(0), "kernel.attention_backward.dq") << wrong;
   }
   // Of two queries alike the second has another gradient: they are not one.
-  AttentionCase a = two_keys(4);
+  AttentionCase a = gradient_of_two_keys(4);
   a.shape.queries = 2;
   a.queries = {0, 0};
   a.gradients = {1, 1};
