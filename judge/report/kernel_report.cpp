@@ -169,8 +169,7 @@ std::string inference_hint(const KernelSubject& subject, const KernelJudgement& 
     if (!found.error.empty()) return "";
     for (const Certificate& certificate : found.failed) {
       const bool is_value = std::ranges::find(values, certificate.claim) != values.end();
-      const bool is_grave = !(certificate.slack < most) || kind_of(certificate) < WrongValue::wrong ||
-                            (is_value && !cause_of(subject, certificate).empty());
+      const bool is_grave = !(certificate.slack < most) || kind_of(certificate) < WrongValue::wrong;
       if (is_value ? is_grave : certificate.claim != "kernel.masked_row") return "";
       failed += is_value ? 1 : 0;
     }

@@ -2,35 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "judge/call/attention_call.hpp"
 #include "judge/ops/attention/attention_rows.hpp"
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/trial/kernel_claims.hpp"
-#include "judge/trial/wrong_value.hpp"
 
 namespace softcheck::proptests {
 namespace {
-
-// Does an output lie beyond the values that it is a mean of, by a hundredth of the largest?
-bool lies_beyond_values(const AttentionCase& a, std::size_t row, const ValueFinding& finding) {
-  const bool is_mean =
-      finding.claim == "kernel.attention.output" || finding.claim == "kernel.adaptive_attention.output";
-  if (!is_mean || !finding.item || !std::isfinite(finding.got) || !a.attributes.kept.empty()) return false;
-  const AttentionShape& s = a.shape;
-  const AttentionRow query = row_of(a, row / s.queries / s.heads(), row / s.queries % s.heads(), row % s.queries);
-  double low = query.sink ? 0 : std::numeric_limits<double>::infinity(), high = query.sink ? 0 : -low;
-  for (std::size_t j = 0; j < query.visible.size(); ++j) {
-    if (query.visible[j] == 0) continue;
-    const double value = query.values[j * query.value_size + *finding.item];
-    low = std::fmin(low, value);
-    high = std::fmax(high, value);
-  }
-  const double margin = std::fmax(std::fabs(low), std::fabs(high)) / 100;
-  return finding.got < low - margin || finding.got > high + margin;
-}
 
 CallKind kind_of(const AttentionCase& a) {
   CallKind result(a.attributes.classes   ? "for the loss"
@@ -239,10 +219,8 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
     const numerics::Format format = is_scalar_claim(task_.op, claim) ? task_.scalars : task_.contract.output;
-    const bool is_beyond = lies_beyond_values(attention, of.row, of.finding);
-    certificates.push_back(certificate_of(of.finding,
-                                          asked(attention, remark + (is_beyond ? beyond_values_remark : ""), of.row),
-                                          format_of_ulps(task_.contract, format)));
+    certificates.push_back(
+        certificate_of(of.finding, asked(attention, remark, of.row), format_of_ulps(task_.contract, format)));
   }
 }
 
