@@ -100,6 +100,9 @@ void TensorTally::add_to_worst(std::size_t row, const ValueFinding& finding, dou
 }
 
 void TensorTally::add(std::size_t row, RowVerdicts verdicts) {
+  if (verdicts.findings.empty() && verdicts.vacuity.rows + verdicts.vacuity.unresolved == 0) {
+    return skip("a row of which the op promises nothing");
+  }
   judgement_.vacuity += verdicts.vacuity;
   if (!unbounded_row_ && verdicts.vacuity.unbounded > 0) unbounded_row_ = row;
   ++judgement_.judged;
@@ -330,6 +333,9 @@ std::vector<RowBlock> row_blocks(const TensorTask& task) {
       blocks.push_back({to_string(role), one_each && tensor != nullptr ? tensor->shape : leading(tensor)});
     }
     return blocks;
+  }
+  if (task.op->is_linear() && has_parts(task.op)) {
+    return {{"row", leading(input_of(task, Role::hidden))}, {"class", leading(input_of(task, Role::weight))}};
   }
   if (has_one_value(task.op)) return {{"call", {}}};
   const GivenTensor* const first = input_of(task, task.op->inputs[0].role);

@@ -76,7 +76,7 @@ BUG(mutant_log_softmax_backward_negated, log_softmax_gradient_by_items) {
 }
 
 // Divides the saved output by its sum, and a row of zeros (fully masked, under masked=zero) by 0.
-// @judged softmax_backward f32: plain; fail gradient
+// @judged softmax_backward f32: plain; fail gradient; EveryValueLiesWithinItsThreshold
 BUG(mutant_softmax_backward_zeros_over_zero, softmax_gradient_by_items) {
   const bool zeros = std::ranges::all_of(row.saved, [](Real y) { return y == 0; });
   return zeros ? std::numeric_limits<Real>::quiet_NaN() : row.saved[i] * (row.upstream[i] - mean);
