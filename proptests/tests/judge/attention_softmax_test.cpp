@@ -276,13 +276,13 @@ TEST(SharpenedRow, TheFilterHoldsTheSumsOfDoubleDoubles) {
   }
 }
 
-const std::vector<double> one_query{1}, two_keys{0, 2}, two_values{1, -3};
+const std::vector<double> sigmoid_query{1}, sigmoid_keys{0, 2}, sigmoid_values{1, -3};
 
-AttentionRow row_with(double bias, std::vector<std::uint8_t> visible = {1, 1}) {
+AttentionRow sigmoid_row(double bias, std::vector<std::uint8_t> visible = {1, 1}) {
   AttentionRow row;
-  row.query = one_query;
-  row.keys = two_keys;
-  row.values = two_values;
+  row.query = sigmoid_query;
+  row.keys = sigmoid_keys;
+  row.values = sigmoid_values;
   row.value_size = 1;
   row.visible = std::move(visible);
   row.sigmoid_bias = bias;
@@ -301,16 +301,16 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 TEST(SigmoidAttentionJudge, TheSumIsRight) {
   for (const double bias : {0.0, -std::log(2.0), -5.0, 30.0}) {
     const double right = static_cast<float>(sigmoid(bias) - 3 * sigmoid(2 + bias));
-    EXPECT_TRUE(holds(row_with(bias), right));
-    EXPECT_FALSE(holds(row_with(bias), right * (1 + 0x1p-18)));
-    EXPECT_FALSE(holds(row_with(bias), nan));
-    EXPECT_FALSE(holds(row_with(bias + 0.001), right) && bias < 20);
+    EXPECT_TRUE(holds(sigmoid_row(bias), right));
+    EXPECT_FALSE(holds(sigmoid_row(bias), right * (1 + 0x1p-18)));
+    EXPECT_FALSE(holds(sigmoid_row(bias), nan));
+    EXPECT_FALSE(holds(sigmoid_row(bias + 0.001), right) && bias < 20);
   }
-  EXPECT_TRUE(holds(row_with(1, {1, 0}), static_cast<float>(sigmoid(1))));
+  EXPECT_TRUE(holds(sigmoid_row(1, {1, 0}), static_cast<float>(sigmoid(1))));
 }
 
 TEST(SigmoidAttentionJudge, AQueryWithoutKeysIsZeroUnderEveryContract) {
-  AttentionRow row = row_with(1, {0, 0});
+  AttentionRow row = sigmoid_row(1, {0, 0});
   for (const char* words : {"masked=nan", "masked=zero", "masked=uniform"}) {
     EXPECT_TRUE(holds(row, 0, words));
     EXPECT_FALSE(holds(row, -0.0, words));
@@ -323,7 +323,7 @@ TEST(SigmoidAttentionJudge, AQueryWithoutKeysIsZeroUnderEveryContract) {
 }
 
 TEST(SigmoidAttentionJudge, TanhHasAnAbsoluteError) {
-  const AttentionRow row = row_with(-14, {1, 0});
+  const AttentionRow row = sigmoid_row(-14, {1, 0});
   const double right = sigmoid(-14);
   EXPECT_TRUE(holds(row, static_cast<float>(right + 0x1p-25), "sigmoid=tanh"));
   EXPECT_FALSE(holds(row, static_cast<float>(right + 0x1p-25)));

@@ -296,5 +296,16 @@ TEST(InferContract, NoContractFitsAWrongKernel) {
   }
 }
 
+// Labelled full: GradientJudge.StoredProductsAreInferred
+TEST(GradientJudge, StoredProductsAreInferred) {
+  const KernelSubject subject =
+      zoo_subject("correct_softmax_backward_products_stored", {.op = Op::softmax_backward, .format = Format::bf16});
+  JudgeOptions options = quick_options();
+  options.max_length = 4096;
+  const Inference inference = infer_contract(subject, options);
+  ASSERT_TRUE(inference.contract) << inference.failure;
+  EXPECT_EQ(inference.contract->products, Format::bf16);
+}
+
 }  // namespace
 }  // namespace softcheck::proptests

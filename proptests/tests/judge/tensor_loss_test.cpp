@@ -1,5 +1,4 @@
 // Losses and their gradients at hand: labels are integers, and rows of ignore_index are 0.
-#include "judge/inference/contract_inference.hpp"
 #include "judge/ops/rows/gradient_inputs.hpp"
 #include "numerics/oracles/softmax_gradient.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
@@ -395,17 +394,6 @@ TEST(GradientJudge, AnInputOfAnotherShapeIsRefused) {
       other(Op::softmax_backward, Format::f32, {3, 5});
   const TensorTask task{.op = Op::softmax_backward, .inputs = {sample.saved.held(), other.upstream.held()}};
   EXPECT_THROW(judge_tensors(task, sample.contract, std::vector{sample.outputs[0].held()}), std::invalid_argument);
-}
-
-// Labelled full: GradientJudge.StoredProductsAreInferred
-TEST(GradientJudge, StoredProductsAreInferred) {
-  const KernelSubject subject =
-      zoo_subject("correct_softmax_backward_products_stored", {.op = Op::softmax_backward, .format = Format::bf16});
-  JudgeOptions options = quick_options();
-  options.max_length = 4096;
-  const Inference inference = infer_contract(subject, options);
-  ASSERT_TRUE(inference.contract) << inference.failure;
-  EXPECT_EQ(inference.contract->products, Format::bf16);
 }
 
 }  // namespace
