@@ -29,6 +29,17 @@ Definition logsumexp_model : arithmetic := strict_arithmetic 4 step_32.
 Lemma logsumexp_model_sound : sound logsumexp_model.
 Proof. now apply small_model_sound. Qed.
 
+Lemma output_is_rounded x z :
+  is_double x z -> Rabs z <= two_to 127 -> is_finite (narrowed x) = true /\ rounded_output u32 half_quantum z (val (narrowed x)).
+Proof.
+  intros hx size. destruct (narrowed_value x z hx size) as [finite ->]. split; [exact finite|].
+  destruct (nearest_any binary32 positive_precision_32 (fun n => negb (Z.even n)) z) as [d [e [bd [be [_ eq]]]]].
+  change (nearest binary32 _ z) with (fl32 z) in eq. change (unit_roundoff binary32) with u32 in bd.
+  exists d, e. split; [exact bd|]. split; [|exact eq]. eapply Rle_trans; [exact be|]. right.
+  unfold smallest_subnormal, half_quantum. cbn -[bpow]. change (-150)%Z with (-149 + -1)%Z.
+  rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
+Qed.
+
 Lemma scaled_logits t unit row : map (Rmult (exp t)) (row_of unit row) = row_of (exp t * unit) row.
 Proof.
   unfold row_of. induction row as [|x rest IH]; [easy|]. cbn [flat_map]. rewrite map_app, IH. f_equal.
@@ -113,7 +124,7 @@ Section LogSumExp.
     set (z := fl64 (a + i)) in *. assert (z_range : Rabs z <= two_to 127).
     { replace z with ((z - (a + i)) + (a + i)) by ring. triangle.
       assert (u64 * Rabs (a + i) <= 1 * Rabs (a + i)) by (apply Rmult_le_compat_r; [apply Rabs_pos|lra]). lra. }
-    pose proof (narrowed_value _ z hz z_range) as [result_finite result_value].
+    pose proof (output_is_rounded _ z hz z_range) as [result_finite result_rounded].
     assert (result : strict_logsumexp theta row
       = narrowed (add_64 q
       (add_64 (logarithm_of_sum all) (quotient_64 (fused_64 (neg_64 q) theta (widened (maximum all))) theta)))).
@@ -138,11 +149,7 @@ Section LogSumExp.
       + eapply Rle_trans; [exact bdz|]. apply bpow_le. lia.
       + replace (a + c + d' + (l + d)) with (a + i) by (unfold d'; ring). rewrite eqz. ring.
     - rewrite result. exact result_finite.
-    - rewrite result, result_value.
-      destruct (nearest_any binary32 positive_precision_32 (fun n => negb (Z.even n)) z) as [d2 [e2 [bd2 [be2 [_ eq2]]]]].
-      change (nearest binary32 _ z) with (fl32 z) in eq2. change (unit_roundoff binary32) with u32 in bd2. exists d2, e2.
-      split; [exact bd2|]. split; [|exact eq2]. eapply Rle_trans; [exact be2|]. right. unfold smallest_subnormal, half_quantum.
-      cbn -[bpow]. change (-150)%Z with (-149 + -1)%Z. rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
+    - rewrite result. exact result_rounded.
   Qed.
 
   Theorem strict_logsumexp_b5 :
