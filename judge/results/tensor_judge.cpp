@@ -10,6 +10,7 @@
 #include "judge/results/attention_tensors.hpp"
 #include "judge/results/given_tensor.hpp"
 #include "judge/results/gradient_judge.hpp"
+#include "judge/results/linear_tensors.hpp"
 #include "judge/results/row_tensors.hpp"
 #include "judge/results/task_checks.hpp"
 #include "judge/results/tensor_tally.hpp"
@@ -254,6 +255,7 @@ TensorJudgement judge_tensors(const TensorTask& task, const Contract& contract, 
   require_task(task);
   require_formats(task, contract, outputs);
   if (!task.op->is_attention()) return judge_rows(task, contract, outputs, options);
+  if (task.op->is_linear()) return judge_linear(task, contract, outputs, options);
   return is_attention_gradient(task.op) ? judge_gradients(task, contract, outputs, options)
                                         : judge_queries(task, contract, outputs, options);
 }

@@ -135,6 +135,7 @@ const char* word_of_decision(numerics::Decision decision) {
 std::string parameters_text(const TensorTask& task) {
   const Attributes& a = task.attributes;
   std::string text;
+  if (task.op->is_linear()) return fmt::format(", ignore_index {}", a.ignore_index);
   if (task.op->is_attention()) {
     text = fmt::format(", scale {}{}", task.scale, task.causal ? ", causal" : "");
     const auto window = [](std::int64_t plus_1) { return plus_1 == 0 ? "all" : std::to_string(plus_1 - 1); };

@@ -334,6 +334,9 @@ std::vector<RowBlock> row_blocks(const TensorTask& task) {
     }
     return blocks;
   }
+  if (task.op->is_linear() && has_parts(task.op)) {
+    return {{"row", leading(input_of(task, Role::hidden))}, {"class", leading(input_of(task, Role::weight))}};
+  }
   if (has_one_value(task.op)) return {{"call", {}}};
   const GivenTensor* const first = input_of(task, task.op->inputs[0].role);
   if (!task.op->is_of_states()) return {{"row", leading(first)}};

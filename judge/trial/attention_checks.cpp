@@ -282,10 +282,11 @@ Certificates AttentionTrial::far_apart(const AttentionCase& attention) {
   // Two batches or heads of one key head: gigabytes of addresses but few pages of memory. Each call has its own child.
   AttentionCase two = attention;
   const AttentionShape& s = two.shape;
-  if (s.batch < 2 && s.kv_heads < 2) return certificates;
+  const std::size_t places = two.attributes.classes ? std::max(s.queries, s.keys) : s.batch * s.kv_heads;
+  if (places < 2) return certificates;
   // Each batch and head has pages of its own.
   constexpr std::size_t most_places = 1024;
-  if (s.batch * s.kv_heads > most_places) {
+  if (places > most_places) {
     not_tried_.insert("indices beyond 2^31: the domain has no call of 2 to " + std::to_string(most_places) +
                       " batches and heads");
     return certificates;

@@ -82,7 +82,7 @@ def test_a_wrong_word_is_told_with_its_option_once():
         ({"contract": "acc=f3"}, "contract: need acc="),
         ({"domain": "m=3"}, "domain: "),
         ({"domain": "nocausal"}, "domain: need a word of rows, got 'nocausal', which is one of attention: "),
-        ({"op": "attention", "domain": "n>=1"}, "domain: need a word of attention, got 'n>=1', which is one of rows: "),
+        ({"domain": "keys>=1"}, "domain: need a word of rows, got 'keys>=1', which is one of attention: "),
         ({"effort": "long"}, "effort: "),
         ({"isolation": "box"}, "isolation: need one of auto, fork, spawn, none, got 'box'"),
         ({"arrays": "julia"}, "arrays: need one of numpy,"),

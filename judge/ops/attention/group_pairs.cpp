@@ -38,6 +38,7 @@ void GroupPairs::add(std::size_t i) {
   append(row.bias);
   append(row.kept);
   append(std::array{row.softcap, row.slope, row.sink.value_or(0), lse_gradient_of(i).value_or(0)});
+  append(std::array{row.label.value_or(row.visible.size())});
   const SavedForward saved = saved_of(i);
   append(saved.out);
   append(std::array{saved.lse});
@@ -106,7 +107,8 @@ QueryGradient GroupOracles::make(std::size_t query) const {
                                .sink = row.sink,
                                .factors = factors};
   return query_gradient(inputs, group_.out_gradients.subspan(query * row.value_size, row.value_size),
-                        group_.lse_gradients.empty() ? 0 : group_.lse_gradients[query]);
+                        group_.lse_gradients.empty() ? 0 : group_.lse_gradients[query],
+                        row.label ? pairs_[query]->pair_of(*row.label) : std::nullopt);
 }
 
 namespace {

@@ -315,7 +315,8 @@ Domain parse_domain(std::string_view words, bool attention) {
   if (!attention) complete_router(domain);
   // A row of no classes has no label, and one of no items no visible one.
   if (domain.no_ignored || (domain.all_see && !attention)) {
-    domain.lengths["n"] = intersection(domain.length("n"), {.least = 1});
+    const std::string_view name = attention ? "keys" : "n";
+    domain.lengths[std::string(name)] = intersection(domain.length(name), {.least = 1});
   }
   std::erase_if(domain.lengths, [](const auto& entry) { return entry.second.everything(); });
   return domain;

@@ -212,7 +212,8 @@ TEST_P(StrictModel, HasThemOnManyRows) {
   expect_the_bits_of_the_kernel(GetParam(), 100'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, StrictModel, testing::Values("softmax", "tree_softmax", "tree_logsumexp", "logsumexp", "entropy"),
+INSTANTIATE_TEST_SUITE_P(Of, StrictModel,
+                         testing::Values("softmax", "tree_softmax", "tree_logsumexp", "logsumexp", "entropy"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
