@@ -265,19 +265,6 @@ Proof.
   exists s. split; [|easy]. now rewrite states, <- stream_two_pass.
 Qed.
 
-(** A leaf of many equal items, as theory/ builds it for long rows. *)
-Lemma two_pass_equal_items x v n :
-  two_pass (repeat (x, v) (S n))
-  = Some {| maximum := x; others := INR n; moment := 0; weighted := INR (S n) * v |}.
-Proof.
-  induction n as [|n IH].
-  - cbn. unfold state_about, sum, largest. cbn. replace (x - x) with 0 by ring. rewrite exp_0. do 2 f_equal; ring.
-  - change (repeat (x, v) (S (S n))) with ([(x, v)] ++ repeat (x, v) (S n)). rewrite two_pass_app, IH.
-    change (two_pass [(x, v)]) with (two_pass (visible [(Some x, v)])). rewrite <- leaf_two_pass. cbn [leaf merge].
-    f_equal. rewrite merge_states_at_equal_maxima by easy. cbn [maximum others moment weighted].
-    rewrite (S_INR (S n)), (S_INR n). f_equal; ring.
-Qed.
-
 (** ** Every plan *)
 
 (** Chunks are streamed into the slots; what a valid plan leaves in slot 0 is the state of the whole row. *)

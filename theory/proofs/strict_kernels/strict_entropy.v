@@ -61,17 +61,6 @@ Section Assembly.
       exists d, 0. change (roundoff M) with u32. change (sum_floor M) with (32 * half_quantum). pose proof half_quantum_positive.
       rewrite Rabs_R0. split; [eapply Rle_trans; [exact bd|apply bpow_le; lia]|]. split; [lra|]. rewrite eq. ring.
   Qed.
-
-  Lemma output_is_rounded x z :
-    is_double x z -> Rabs z <= two_to 127 -> is_finite (narrowed x) = true /\ rounded_output u32 half_quantum z (val (narrowed x)).
-  Proof.
-    intros hx size. destruct (narrowed_value x z hx size) as [finite ->]. split; [exact finite|].
-    destruct (nearest_any binary32 positive_precision_32 (fun n => negb (Z.even n)) z) as [d [e [bd [be [_ eq]]]]].
-    change (nearest binary32 _ z) with (fl32 z) in eq. change (unit_roundoff binary32) with u32 in bd.
-    exists d, e. split; [exact bd|]. split; [|exact eq]. eapply Rle_trans; [exact be|]. right.
-    unfold smallest_subnormal, half_quantum. cbn -[bpow]. change (-150)%Z with (-149 + -1)%Z.
-    rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
-  Qed.
 End Assembly.
 
 Section Entropy.

@@ -20,7 +20,7 @@ From softcheck.strict_kernels Require Import machine_numbers block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums.
 From softcheck.strict_kernels Require Import strict_carried strict_state strict_row strict_argument strict_softmax.
 From softcheck.strict_kernels Require Import strict_special_rows.
-From softcheck.strict_kernels Require Import double_operations double_logarithm strict_theta.
+From softcheck.strict_kernels Require Import double_operations double_atanh double_logarithm strict_theta.
 Local Open Scope R_scope.
 
 (** Four roundings of an argument: 1 / theta to double and to binary32, the difference, the product. *)
@@ -29,10 +29,78 @@ Definition logsumexp_model : arithmetic := strict_arithmetic 4 step_32.
 Lemma logsumexp_model_sound : sound logsumexp_model.
 Proof. now apply small_model_sound. Qed.
 
+Lemma output_is_rounded x z :
+  is_double x z -> Rabs z <= two_to 127 -> is_finite (narrowed x) = true /\ rounded_output u32 half_quantum z (val (narrowed x)).
+Proof.
+  intros hx size. destruct (narrowed_value x z hx size) as [finite ->]. split; [exact finite|].
+  destruct (nearest_any binary32 positive_precision_32 (fun n => negb (Z.even n)) z) as [d [e [bd [be [_ eq]]]]].
+  change (nearest binary32 _ z) with (fl32 z) in eq. change (unit_roundoff binary32) with u32 in bd.
+  exists d, e. split; [exact bd|]. split; [|exact eq]. eapply Rle_trans; [exact be|]. right.
+  unfold smallest_subnormal, half_quantum. cbn -[bpow]. change (-150)%Z with (-149 + -1)%Z.
+  rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
+Qed.
+
 Lemma scaled_logits t unit row : map (Rmult (exp t)) (row_of unit row) = row_of (exp t * unit) row.
 Proof.
   unfold row_of. induction row as [|x rest IH]; [easy|]. cbn [flat_map]. rewrite map_app, IH. f_equal.
   unfold visible. destruct (is_finite x); [|easy]. cbn [map]. f_equal. ring.
+Qed.
+
+(** q + i of a log-sum-exp: i rounds c + l, l is near ln s, and a + c near the maximum x. *)
+Lemma logsumexp_assembled x j s g q inner a c l i :
+  is_double q a -> is_double inner i -> / 2 <= g <= 8 -> Rabs x <= two_to 125 -> 1 <= s <= two_to 27 ->
+  Rabs (a - x) + Rabs c <= (g - / 2) * (u64 * Rabs x) -> Rabs (l - ln s) <= / 500000000 * ln s ->
+  Rabs (i - (c + l)) <= u64 * Rabs (c + l) + half_quantum_64 ->
+  exists m_hat y z, computed_maximum logsumexp_model 0 x j (g * u64) m_hat /\ computed_log logsumexp_model s y /\
+    rounded_sum logsumexp_model (m_hat + y) z /\ is_finite (narrowed (add_64 q inner)) = true /\
+    rounded_output u32 half_quantum z (val (narrowed (add_64 q inner))).
+Proof.
+  intros ha hi g_range x_range s_range near l_close i_close. pose proof u64_range as u0. pose proof u32_range as v0.
+  pose proof (Rabs_pos x) as xpos. pose proof (Rabs_pos (a - x)). pose proof (Rabs_pos c).
+  assert (ln_s : 0 <= ln s <= 134217728).
+  { split; [rewrite <- ln_1; apply ln_le; lra|]. change (two_to 27) with 134217728 in s_range.
+    pose proof (ln_below_tangent s ltac:(lra)). lra. }
+  assert (ux : 0 <= u64 * Rabs x <= / 9000000000000000 * Rabs x) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
+  assert (uln : 0 <= u64 * ln s <= / 9000000000000000 * ln s) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
+  assert (gx : (g - / 2) * (u64 * Rabs x) <= 8 * (u64 * Rabs x)) by (apply Rmult_le_compat_r; lra).
+  assert (l_size : Rabs l <= 2 * ln s) by (replace l with ((l - ln s) + ln s) by ring; triangle; rewrite (Rabs_right (ln s)); lra).
+  assert (i_split : Rabs (i - (c + l)) <= (u64 * Rabs l + half_quantum_64) + u64 * Rabs c).
+  { eapply Rle_trans; [exact i_close|]. pose proof (Rabs_triang c l).
+    assert (u64 * Rabs (c + l) <= u64 * (Rabs c + Rabs l)) by (apply Rmult_le_compat_l; lra). lra. }
+  pose proof u64_lost as h0. assert (lpos : 0 <= u64 * Rabs l) by (apply Rmult_le_pos; [lra|apply Rabs_pos]).
+  assert (cpos : 0 <= u64 * Rabs c) by (apply Rmult_le_pos; [lra|apply Rabs_pos]).
+  destruct (split_error (i - (c + l)) (u64 * Rabs l + half_quantum_64) (u64 * Rabs c) ltac:(lra) cpos i_split) as [e [e_small rest_small]].
+  set (e' := i - (c + l) - e) in *. assert (u64 * Rabs l <= u64 * (2 * ln s)) by (apply Rmult_le_compat_l; lra).
+  assert (u64 * Rabs c <= / 9000000000000000 * (8 * (u64 * Rabs x))) by (apply Rmult_le_compat; lra).
+  assert (i_size : Rabs i <= 4 * ln s + / 1000 * Rabs x + 1).
+  { replace i with ((i - (c + l)) + (c + l)) by ring. triangle. pose proof (Rabs_triang c l). lra. }
+  assert (a_size : Rabs a <= 1001 / 1000 * Rabs x) by (replace a with ((a - x) + x) by ring; triangle; lra).
+  assert (room : 1000 * 134217728 <= two_to 125 /\ 4 * two_to 125 = two_to 127).
+  { split; [apply Rle_trans with (two_to 40); [cbn; lra|apply bpow_le; lia]|]. change 127%Z with (2 + 125)%Z.
+    rewrite bpow_plus. reflexivity. }
+  pose proof (Rabs_triang a i) as ai. assert (hz : is_double (add_64 q inner) (fl64 (a + i))).
+  { apply add_double; [exact ha|exact hi|]. apply Rle_trans with (two_to 127); [lra|apply bpow_le; lia]. }
+  pose proof (double_sum_error a i (double_number _ _ ha) (double_number _ _ hi)) as z_close.
+  destruct (nearest_sum binary64 positive_precision_64 (fun n => negb (Z.even n)) a i (double_number _ _ ha)
+    (double_number _ _ hi)) as [dz [bdz eqz]].
+  change (nearest binary64 _ (a + i)) with (fl64 (a + i)) in eqz. change (unit_roundoff binary64) with u64 in bdz.
+  set (z := fl64 (a + i)) in *. assert (z_range : Rabs z <= two_to 127).
+  { replace z with ((z - (a + i)) + (a + i)) by ring. triangle.
+    assert (u64 * Rabs (a + i) <= 1 * Rabs (a + i)) by (apply Rmult_le_compat_r; [apply Rabs_pos|lra]). lra. }
+  pose proof half_quantum_positive as q0. assert (h_below : half_quantum_64 <= half_quantum) by (apply bpow_le; lia).
+  exists (a + c + e'), (l + e), z. split; [|split; [|split; [|exact (output_is_rounded _ z hz z_range)]]].
+  - unfold computed_maximum. change (product_floor logsumexp_model) with (32 * half_quantum).
+    assert (0 <= argument_floor logsumexp_model 0 j).
+    { unfold argument_floor. change (argument_step logsumexp_model) with half_quantum. pose proof (pos_INR j).
+      rewrite Rmult_0_r, Rplus_0_r. apply Rmult_le_pos; lra. }
+    replace (a + c + e' - x) with ((a - x) + (c + e')) by ring. triangle. pose proof (Rabs_triang c e').
+    replace (g * u64 * Rabs x) with ((g - / 2) * (u64 * Rabs x) + / 2 * (u64 * Rabs x)) by ring. lra.
+  - unfold computed_log. change (log_error logsumexp_model) with (4 * u32). change (product_floor logsumexp_model) with (32 * half_quantum).
+    rewrite (Rabs_right (ln s)) by lra. replace (l + e - ln s) with ((l - ln s) + e) by ring. triangle.
+    assert (/ 100000000 * ln s <= u32 * ln s) by (apply Rmult_le_compat_r; [lra|change u32 with (/ 16777216); lra]). lra.
+  - exists dz, 0. change (roundoff logsumexp_model) with u32. change (sum_floor logsumexp_model) with (32 * half_quantum).
+    rewrite Rabs_R0. split; [eapply Rle_trans; [exact bdz|apply bpow_le; lia]|]. split; [lra|].
+    replace (a + c + e' + (l + e)) with (a + i) by (unfold e'; ring). rewrite eqz. ring.
 Qed.
 
 Section LogSumExp.
@@ -92,57 +160,17 @@ Section LogSumExp.
       (add_64 (logarithm_of_sum all) (quotient_64 (fused_64 (neg_64 q) theta (widened (maximum all))) theta)) (fl64 (l + c))).
     { apply add_double; [easy|easy|]. apply wide. triangle. lra. }
     pose proof (double_sum_error l c (double_number _ _ hl) (double_number _ _ hc)) as i_close. set (i := fl64 (l + c)) in *.
-    assert (i_split : Rabs (i - (l + c)) <= u64 * Rabs l + u64 * Rabs c).
-    { eapply Rle_trans; [exact i_close|]. rewrite <- Rmult_plus_distr_l. apply Rmult_le_compat_l; [lra|apply Rabs_triang]. }
-    destruct (split_error (i - (l + c)) (u64 * Rabs l) (u64 * Rabs c) ltac:(apply Rmult_le_pos; [lra|apply Rabs_pos])
-                ltac:(apply Rmult_le_pos; [lra|apply Rabs_pos]) i_split) as [d [d_small rest_small]].
-    assert (u64 * Rabs l <= u64 * (1001 / 1000 * ln s)) by (apply Rmult_le_compat_l; lra).
-    assert (u64 * Rabs c <= / 9000000000000000 * (11 / 10 * u64 * Rabs x)) by (apply Rmult_le_compat; try lra; apply Rabs_pos).
-    set (d' := i - (l + c) - d) in *. assert (i_size : Rabs i <= 2 * ln s + / 1000 * Rabs x).
-    { replace i with ((i - (l + c)) + (l + c)) by ring. triangle. pose proof (Rabs_triang l c). lra. }
-    assert (a_size : Rabs a <= 1001 / 1000 * Rabs x). { replace a with ((a - x) + x) by ring. triangle. lra. }
-    assert (hz : is_double
-      (add_64 q (add_64 (logarithm_of_sum all) (quotient_64 (fused_64 (neg_64 q) theta (widened (maximum all))) theta)))
-      (fl64 (a + i))).
-    { apply add_double; [easy|easy|]. apply wide. triangle. lra. }
-    pose proof (double_sum_error a i (double_number _ _ ha) (double_number _ _ hi)) as z_close.
-    pose proof (Rabs_triang a i) as ai.
-    destruct (nearest_sum binary64 positive_precision_64 (fun n => negb (Z.even n)) a i (double_number _ _ ha)
-      (double_number _ _ hi)) as [dz [bdz eqz]].
-    change (nearest binary64 _ (a + i)) with (fl64 (a + i)) in eqz. change (unit_roundoff binary64) with u64 in bdz.
-    set (z := fl64 (a + i)) in *. assert (z_range : Rabs z <= two_to 127).
-    { replace z with ((z - (a + i)) + (a + i)) by ring. triangle.
-      assert (u64 * Rabs (a + i) <= 1 * Rabs (a + i)) by (apply Rmult_le_compat_r; [apply Rabs_pos|lra]). lra. }
-    pose proof (narrowed_value _ z hz z_range) as [result_finite result_value].
     assert (result : strict_logsumexp theta row
       = narrowed (add_64 q
       (add_64 (logarithm_of_sum all) (quotient_64 (fused_64 (neg_64 q) theta (widened (maximum all))) theta)))).
     { unfold strict_logsumexp. fold all. cbv zeta. fold q. rewrite (proj1 ha). cbn [negb].
       assert (defined all = true) as ->; [|easy]. destruct hm as [finite _]. unfold defined. now destruct (maximum all). }
-    exists x, h, j, s, (a + c + d'), (l + d), z. split; [exact sum|].
+    destruct (logsumexp_assembled x j s 3 q _ a c l i ha hi ltac:(lra) x_range) as [m_hat [y' [z assembled]]].
+    { change (two_to 27) with 134217728. lra. } { lra. } { lra. } { rewrite (Rplus_comm c l). pose proof half_quantum_64_range. lra. }
+    exists x, h, j, s, m_hat, y', z. rewrite result. split; [exact sum|].
     split; [apply (lost_less_than_sum 4 (le_n 4) x logits h j (row_maximum _ _ _ _ _ _ _ sum))|].
     { pose proof (visible_length (/ T) row). lia. } { lia. } { lia. } split; [unfold h; now rewrite same_length|].
-    split; [unfold most_rescalings; fold G; rewrite <- same_length; exact hj|]. split; [|split; [|split; [|split]]].
-    - unfold computed_maximum. change (product_floor M) with (32 * half_quantum). pose proof half_quantum_positive as h0.
-      assert (0 <= argument_floor M 0 j).
-      { unfold argument_floor. change (argument_step M) with half_quantum. pose proof (pos_INR j).
-        rewrite Rmult_0_r, Rplus_0_r. apply Rmult_le_pos; lra. }
-      replace (a + c + d' - x) with ((a - x) + (c + d')) by ring. triangle. pose proof (Rabs_triang c d'). lra.
-    - unfold computed_log. change (log_error M) with (4 * u32). change (product_floor M) with (32 * half_quantum).
-      pose proof half_quantum_positive as h0. rewrite (Rabs_right (ln s)) by lra.
-      replace (l + d - ln s) with ((l - ln s) + d) by ring. triangle. assert (u64 * ln s <= / 1000 * u32 * ln s).
-      { apply Rmult_le_compat_r; [lra|]. change u64 with (/ 9007199254740992). change u32 with (/ 16777216). lra. }
-      assert (0 <= u32 * ln s) by (apply Rmult_le_pos; lra). lra.
-    - exists dz, 0. change (roundoff M) with u32. change (sum_floor M) with (32 * half_quantum).
-      pose proof half_quantum_positive. rewrite Rabs_R0. split; [|split; [lra|]].
-      + eapply Rle_trans; [exact bdz|]. apply bpow_le. lia.
-      + replace (a + c + d' + (l + d)) with (a + i) by (unfold d'; ring). rewrite eqz. ring.
-    - rewrite result. exact result_finite.
-    - rewrite result, result_value.
-      destruct (nearest_any binary32 positive_precision_32 (fun n => negb (Z.even n)) z) as [d2 [e2 [bd2 [be2 [_ eq2]]]]].
-      change (nearest binary32 _ z) with (fl32 z) in eq2. change (unit_roundoff binary32) with u32 in bd2. exists d2, e2.
-      split; [exact bd2|]. split; [|exact eq2]. eapply Rle_trans; [exact be2|]. right. unfold smallest_subnormal, half_quantum.
-      cbn -[bpow]. change (-150)%Z with (-149 + -1)%Z. rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
+    split; [unfold most_rescalings; fold G; rewrite <- same_length; exact hj|exact assembled].
   Qed.
 
   Theorem strict_logsumexp_b5 :

@@ -17,7 +17,7 @@ From softcheck.numerics Require Import row reduction moments b1_sum b5_logsumexp
 From softcheck.certified Require Import rounded_operations.
 From softcheck.contract Require Import summation.
 From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations strict_exponential strict_weights
-  strict_sums strict_argument double_operations double_atanh double_logarithm strict_theta strict_softmax_theta tree_row
+  strict_sums strict_argument double_operations double_atanh double_logarithm strict_theta strict_logsumexp strict_softmax_theta tree_row
   tree_order tree_weights tree_logarithm tree_softmax.
 Import ListNotations.
 Local Open Scope R_scope.
@@ -226,51 +226,12 @@ Section LogSumExp.
     { apply fused_double; [exact hr|exact hd|exact hl|]. fold c. apply wide. triangle. lra. }
     set (inner := fused_64 _ _ log) in *.
     pose proof (double_error (c + l)) as i_close. set (i := fl64 (c + l)) in *.
-    assert (i_split : Rabs (i - (c + l)) <= (u64 * Rabs l + h64) + u64 * Rabs c).
-    { eapply Rle_trans; [exact i_close|]. pose proof (Rabs_triang c l).
-      assert (u64 * Rabs (c + l) <= u64 * (Rabs c + Rabs l)) by (apply Rmult_le_compat_l; lra). lra. }
-    pose proof h64_tiny as h0. assert (lpos : 0 <= u64 * Rabs l) by (apply Rmult_le_pos; [lra|apply Rabs_pos]).
-    assert (cpos : 0 <= u64 * Rabs c) by (apply Rmult_le_pos; [lra|apply Rabs_pos]).
-    destruct (split_error (i - (c + l)) (u64 * Rabs l + h64) (u64 * Rabs c) ltac:(lra) cpos i_split) as [e [e_small rest_small]].
-    set (e' := i - (c + l) - e) in *.
-    assert (u64 * Rabs l <= u64 * (2 * ln s)) by (apply Rmult_le_compat_l; lra).
-    assert (u64 * Rabs c <= / 9000000000000000 * (4 * u64 * Rabs x)) by (apply Rmult_le_compat; try lra; apply Rabs_pos).
-    assert (i_size : Rabs i <= 4 * ln s + / 1000 * Rabs x + 1).
-    { replace i with ((i - (c + l)) + (c + l)) by ring. triangle. pose proof (Rabs_triang c l). lra. }
-    assert (a_size : Rabs a <= 1001 / 1000 * Rabs x) by (replace a with ((a - x) + x) by ring; triangle; lra).
-    pose proof (Rabs_triang a i) as ai.
-    assert (hz : is_double (add_64 q inner) (fl64 (a + i))) by (apply add_double; [exact ha|exact hi|apply wide; lra]).
-    pose proof (double_sum_error a i (double_number _ _ ha) (double_number _ _ hi)) as z_close.
-    destruct (nearest_sum binary64 positive_precision_64 (fun n => negb (Z.even n)) a i (double_number _ _ ha)
-      (double_number _ _ hi)) as [dz [bdz eqz]].
-    change (nearest binary64 _ (a + i)) with (fl64 (a + i)) in eqz. change (unit_roundoff binary64) with u64 in bdz.
-    set (z := fl64 (a + i)) in *. assert (z_range : Rabs z <= two_to 127).
-    { replace z with ((z - (a + i)) + (a + i)) by ring. triangle.
-      assert (u64 * Rabs (a + i) <= 1 * Rabs (a + i)) by (apply Rmult_le_compat_r; [apply Rabs_pos|lra]). lra. }
-    pose proof (narrowed_value _ z hz z_range) as [result_finite result_value].
     assert (result : tree_logsumexp vector theta row = narrowed (add_64 q inner)).
     { unfold tree_logsumexp. cbv zeta. fold q. now rewrite (proj1 ha). }
-    pose proof half_quantum_positive as q0. assert (h_below : h64 <= half_quantum) by (apply bpow_le; lia).
-    exists x, h, s, (a + c + e'), (l + e), z. split; [exact sum|].
+    destruct (logsumexp_assembled x 0 s 8 q inner a c l i ha hi ltac:(lra) x_range ltac:(lra) ltac:(lra) l_close i_close) as [m_hat [y [z assembled]]].
+    exists x, h, s, m_hat, y, z. rewrite result. split; [exact sum|].
     pose proof (visible_length (/ T) row). pose proof (few_additions row h few_items hh).
-    split; [apply (lost_less_than_sum 4 (le_n 4) x logits h 0 (row_maximum _ _ _ _ _ _ _ sum)); lia|]. split; [exact hh|].
-    split; [|split; [|split; [|split]]].
-    - unfold computed_maximum. change (product_floor M) with (32 * half_quantum).
-      assert (0 <= argument_floor M 0 0).
-      { unfold argument_floor. change (argument_step M) with half_quantum. cbn [INR]. lra. }
-      replace (a + c + e' - x) with ((a - x) + (c + e')) by ring. triangle. pose proof (Rabs_triang c e'). lra.
-    - unfold computed_log. change (log_error M) with (4 * u32). change (product_floor M) with (32 * half_quantum).
-      rewrite (Rabs_right (ln s)) by lra. replace (l + e - ln s) with ((l - ln s) + e) by ring. triangle.
-      assert (/ 100000000 * ln s <= u32 * ln s) by (apply Rmult_le_compat_r; [lra|change u32 with (/ 16777216); lra]). lra.
-    - exists dz, 0. change (roundoff M) with u32. change (sum_floor M) with (32 * half_quantum).
-      rewrite Rabs_R0. split; [eapply Rle_trans; [exact bdz|apply bpow_le; lia]|]. split; [lra|].
-      replace (a + c + e' + (l + e)) with (a + i) by (unfold e'; ring). rewrite eqz. ring.
-    - rewrite result. exact result_finite.
-    - rewrite result, result_value.
-      destruct (nearest_any binary32 positive_precision_32 (fun n => negb (Z.even n)) z) as [d2 [e2 [bd2 [be2 [_ eq2]]]]].
-      change (nearest binary32 _ z) with (fl32 z) in eq2. change (unit_roundoff binary32) with u32 in bd2. exists d2, e2.
-      split; [exact bd2|]. split; [|exact eq2]. eapply Rle_trans; [exact be2|]. right. unfold smallest_subnormal, half_quantum.
-      cbn -[bpow]. change (-150)%Z with (-149 + -1)%Z. rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
+    split; [apply (lost_less_than_sum 4 (le_n 4) x logits h 0 (row_maximum _ _ _ _ _ _ _ sum)); lia|]. split; [exact hh|exact assembled].
   Qed.
 
   Theorem tree_logsumexp_b5 :
