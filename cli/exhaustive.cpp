@@ -14,7 +14,6 @@
 #include "cli/places.hpp"
 #include "cli/run_output.hpp"
 #include "cli/signals.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "judge/exhaustive/exhaustive_judge.hpp"
 #include "judge/exhaustive/exhaustive_state.hpp"

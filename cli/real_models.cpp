@@ -9,7 +9,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/run_parts.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/adaptive_language.hpp"
 #include "experiments/figures/head_spreads.hpp"

@@ -12,7 +12,6 @@
 #include "cli/output.hpp"
 #include "cli/run_parts.hpp"
 #include "cli/signals.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/language/language_training.hpp"
 #include "experiments/trained_models.hpp"

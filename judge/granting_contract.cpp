@@ -80,7 +80,8 @@ void note_granting_contract(const KernelSubject& subject, const JudgeOptions& op
     of_value ? of_values.push_back(&property) : void(others_fail = true);
   }
   if (of_values.empty()) return;
-  if (subject.op->is_attention() && subject.contract.scale == numerics::ScaleUse::whole) {
+  const bool has_scale = subject.op->is_attention() && !subject.op->is_linear();
+  if (has_scale && subject.contract.scale == numerics::ScaleUse::whole) {
     Contract split = subject.contract, coarser = subject.contract;
     split.scale = numerics::ScaleUse::split;
     coarser.exp_error = std::fmax(subject.contract.exp_error, 8);

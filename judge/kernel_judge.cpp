@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 #include <stdexcept>
 
 #include "judge/exhaustive/exhaustive_judge.hpp"
@@ -13,7 +12,6 @@
 #include "judge/trial/attention_trial.hpp"
 #include "judge/trial/command_line.hpp"
 #include "judge/trial/effort_properties.hpp"
-#include "judge/trial/failing_call.hpp"
 #include "judge/trial/kernel_claims.hpp"
 #include "judge/trial/kernel_properties.hpp"
 #include "judge/trial/kernel_trial.hpp"

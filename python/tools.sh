@@ -19,16 +19,14 @@ python_tools() {
   cat $lists >"$venv/installed.txt"
 }
 
-# bare_wheel BUILD TARGET PYTHON [PORTABLE [ARGUMENT OF PIP...]]: the package with what BUILD holds, linked by what cmake/portable.sh made.
+# bare_wheel BUILD TARGET PYTHON [PORTABLE]: the package with what BUILD holds, linked by what cmake/portable.sh made in PORTABLE.
 bare_wheel() {
-  from=$1 into=$2 python=$3 linked=${4:-}
-  shift $(($# < 4 ? $# : 4))
   # scikit-build-core passes what pyproject.toml says where the environment says nothing.
   for name in SOFTCHECK_UNITY SOFTCHECK_BUILD_TESTS SOFTCHECK_BUILD_BENCHMARKS; do
-    export "$name=$(sed -n "s/^$name:[A-Z]*=//p" "$from/CMakeCache.txt")"
+    export "$name=$(sed -n "s/^$name:[A-Z]*=//p" "$1/CMakeCache.txt")"
   done
-  "$python" -m pip wheel --disable-pip-version-check --no-deps -q -C "build-dir=$from" -C "cmake.define.SOFTCHECK_PORTABLE=$linked" \
-    -w "$into" "$@" .
+  "$3" -m pip wheel --disable-pip-version-check --no-build-isolation --no-deps -q -C "build-dir=$1" \
+    -C "cmake.define.SOFTCHECK_PORTABLE=${4:-}" -w "$2" .
 }
 
 # make_wheel BUILD TARGET TOOLS [ARCHITECTURE]: the package with what BUILD holds, made whole by auditwheel, in the folder
@@ -44,7 +42,7 @@ make_wheel() {
   {
     # shellcheck disable=SC2086 # an argument or none
     sh cmake/portable.sh "$portable" "$tools/bin/python" "$architecture" $toolchain &&
-      (export _PYTHON_HOST_PLATFORM="linux-$architecture" && bare_wheel "$build" "$target-bare" "$tools/bin/python" "$portable" --no-build-isolation) &&
+      (export _PYTHON_HOST_PLATFORM="linux-$architecture" && bare_wheel "$build" "$target-bare" "$tools/bin/python" "$portable") &&
       LD_LIBRARY_PATH=$libraries PATH="$tools/bin:$PATH" "$tools/bin/python" -m auditwheel repair -z 9 -w "$target" "$target-bare"/*.whl
   } >build/python/wheel.log 2>&1 || return 1
   rm -rf "$target-bare"

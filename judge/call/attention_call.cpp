@@ -56,7 +56,7 @@ void lay_out(Draw& draw, std::optional<std::size_t> wanted, bool packed, TensorP
     return;
   }
   // (batch, length, heads, dim), as projections produce it; for packed tensors (heads, total, dim).
-  const std::size_t outer = packed && place.shape.size() < most_dimensions ? 0 : 1;
+  const std::size_t outer = place.shape.size() == 2 || (packed && place.shape.size() < most_dimensions) ? 0 : 1;
   if (kind == 1) std::swap(order.axes[outer], order.axes[outer + 1]);
   if (kind == 2) order.step = 2 + static_cast<std::int64_t>(draw.below(2));
   if (kind == 3) std::swap(order.axes[place.shape.size() - 2], order.axes.back());

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "judge/call/evidence.hpp"
 #include "judge/report/failure_story.hpp"
@@ -139,11 +137,18 @@ void tell_failures(const KernelSubject& subject, const KernelJudgement& judgemen
     row->details = row->failed.empty() ? story_of_larger_case(subject, judgement, row->claim)
                                        : story_of(subject, judgement, row->claim, row->slack, reported_case_texts);
   }
-  // What causes all failures stands above the first wrong values.
+  // The causes that were found by other calls stand above the first wrong values that have none of their own.
   const auto first =
       std::ranges::find_if(ordered, [](const ReportRow* row) { return row->errors && !row->failed.empty(); });
   if (first == ordered.end()) return;
-  std::ranges::copy_if(judgement.notes, std::inserter((*first)->details, (*first)->details.begin()), is_cause);
+  std::vector<std::string>& details = (*first)->details;
+  auto place = details.begin();
+  for (auto line = details.begin(); line != details.end(); ++line) {
+    if (!line->starts_with("Kernel.") || (line != details.begin() && is_cause(*std::prev(line)))) continue;
+    place = line;
+    break;
+  }
+  std::ranges::copy_if(judgement.notes, std::inserter(details, place), is_cause);
 }
 
 }  // namespace
@@ -164,7 +169,8 @@ std::string inference_hint(const KernelSubject& subject, const KernelJudgement& 
     if (!found.error.empty()) return "";
     for (const Certificate& certificate : found.failed) {
       const bool is_value = std::ranges::find(values, certificate.claim) != values.end();
-      const bool is_grave = !(certificate.slack < most) || kind_of(certificate) < WrongValue::wrong;
+      const bool is_grave = !(certificate.slack < most) || kind_of(certificate) < WrongValue::wrong ||
+                            (is_value && !cause_of(subject, certificate).empty());
       if (is_value ? is_grave : certificate.claim != "kernel.masked_row") return "";
       failed += is_value ? 1 : 0;
     }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
-#include <utility>
 
 #include "judge/trial/command_line.hpp"
 

@@ -64,7 +64,9 @@ std::vector<Format> ContractForms::accumulators() const {
   return result;
 }
 
-Format ContractForms::results() const { return is_gradient(op_) ? base_.input : base_.output; }
+Format ContractForms::results() const {
+  return is_gradient(op_) || (op_->is_linear() && !op_->extents.empty()) ? base_.input : base_.output;
+}
 
 std::span<const char* const> ContractForms::exponentials() const {
   return std::span(exponential_words).first(op_->answers.exponentials ? exponential_words.size() : 1);

@@ -15,8 +15,8 @@ namespace softcheck::proptests {
 /// Is the op attention's gradient? Its results show coefficients in dv, and have the inputs' format.
 bool is_gradient(Op op);
 
-/// The arithmetics that are tried for a kernel (by --infer, and if calls or given results fail): accumulators, and forms that
-/// store or compute intermediate numbers differently.
+/// The arithmetics that are tried for a kernel (by --infer, and if calls or given results fail): accumulators, and
+/// forms that store or compute intermediate numbers differently.
 class ContractForms {
  public:
   /// base   the op's plain contract with its formats

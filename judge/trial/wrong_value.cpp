@@ -143,6 +143,13 @@ std::string cause_of(const KernelSubject& subject, const Certificate& failed) {
                "'finite'";
       }
       return failed.claim == "kernel.masked_row" ? masked_word(subject, *evidence->value) : "";
+    case WrongValue::wrong:
+    case WrongValue::inexact:
+      return evidence->asked.remark.ends_with(beyond_values_remark)
+                 ? "cause: an output is a mean of values, and this one lies beyond them: the weights do not add up to "
+                   "1; "
+                   "rescale earlier sums where a later key raises the maximum, and divide by the sum of all weights"
+                 : "";
     default:
       return "";
   }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "judge/trial/kernel_judgement.hpp"
 #include "numerics/enclosures/certificate.hpp"
@@ -19,6 +18,9 @@ namespace softcheck::proptests {
 /// inexact       a smaller error
 /// other         no number is required: a row with a NaN or an infinity, a fully masked row, a claim on the whole call
 enum class WrongValue { ended, unwritten, nan, infinite, zero, wrong, hidden_nan, inexact, other };
+
+/// Of a call whose output of attention lies beyond the visible values.
+inline constexpr const char* beyond_values_remark = " (got lies beyond the values)";
 
 WrongValue kind_of(const numerics::Certificate& failed);
 

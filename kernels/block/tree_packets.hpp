@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/block/logits.hpp"
+#include "kernels/block/tree_losses.hpp"
 #include "kernels/block/tree_order.hpp"
 
 // How the tree kernels move a row between memory and registers: 16 bytes at a time where its place allows.
@@ -15,10 +15,17 @@ struct Packet {
   std::uint32_t word[4];
 };
 
-/// x, with its origin hidden from nvcc, which otherwise keeps numbers computed from x in registers and spills others.
+/// x, with its origin hidden from nvcc, which otherwise keeps numbers computed from x in registers and spills others,
+/// or computes x in a branch, where the counts of instructions miss it.
 SOFTCHECK_BODY std::int64_t opaque(std::int64_t x) {
 #ifdef __CUDA_ARCH__
   asm volatile("" : "+l"(x));
+#endif
+  return x;
+}
+SOFTCHECK_BODY double opaque(double x) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+d"(x));
 #endif
   return x;
 }
@@ -141,7 +148,9 @@ SOFTCHECK_BODY void store_packet(const View& view, std::int64_t i, const Packet&
 /// The arguments of the tree kernels: those of RowArguments, and
 ///
 /// wide      (rows, 1) where results of 16-bit logits are f32; results then has no elements
-/// gradient  with respect to the results of the forward pass, which are then the logits; without a mask
+/// gradient  with respect to the results of the forward pass, which are then the logits, or (rows, 1) to the losses;
+///           without a mask
+/// loss      of the cross-entropies
 /// inverse   1 / theta in double
 /// zero      for renew()
 template <BlockContext B, class Element>
@@ -154,7 +163,13 @@ struct TreeArguments {
   double theta = 1;
   double inverse = 1;
   std::uint32_t zero = 0;
+  LossArguments<B> loss;
 
+  /// The gradient with respect to a row's loss.
+  SOFTCHECK_BODY float upstream(std::int64_t row) const {
+    return loss.upstream.elements.size() > 0 ? loss.upstream.elements.load(loss.upstream.place(row, 0))
+                                             : widened(gradient.values.elements.load(gradient.values.place(row, 0)));
+  }
   /// Writes the one result of a row.
   SOFTCHECK_BODY void store(std::int64_t row, double value) const {
     const auto result = static_cast<float>(value);
@@ -184,6 +199,20 @@ struct TreeRow {
   SOFTCHECK_BODY int left(std::int64_t first) const {
     const std::int64_t count = arguments.logits.columns - first;
     return count < vectors * step ? static_cast<int>(count) : vectors * step;
+  }
+  /// Whether that column is one of the thread's packets from first on; not if it is negative.
+  static SOFTCHECK_BODY bool holds(std::int64_t first, std::int64_t column) {
+    const auto offset = static_cast<std::uint64_t>(column - first);
+    return column >= 0 && offset < static_cast<std::uint64_t>(vectors * step) && offset % step < items;
+  }
+  /// The logit of a column, NaN if it is negative.
+  SOFTCHECK_BODY float logit(std::int64_t column) const {
+    const auto& values = arguments.logits.values;
+    return column < 0 ? not_a_number<float>() : widened(values.elements.load(values.place(row, column)));
+  }
+  /// Writes the result of a column.
+  SOFTCHECK_BODY void put(std::int64_t column, float result) const {
+    arguments.results.elements.store(arguments.results.place(row, column), narrowed<Element>(result));
   }
   /// Whether all packets are in the row.
   static SOFTCHECK_BODY bool whole(int left) { return left >= (vectors - 1) * step + items; }

@@ -29,6 +29,14 @@ struct AdaptiveSoftmaxKernel : Op {
   static constexpr bool has_theta = false, keeps_weights = true;
   static constexpr int sums = 2;
 };
+struct CrossEntropyKernel : Op {
+  static constexpr bool of_rows = true, has_theta = false, of_labels = true;
+  static constexpr int number = 10;
+};
+struct CrossEntropyBackwardKernel : Op {
+  static constexpr bool has_theta = false, keeps_weights = true, of_labels = true;
+  static constexpr int number = 11;
+};
 
 }  // namespace tree
 
@@ -111,6 +119,24 @@ SOFTCHECK_BODY void tree_row(Team& team, const TreeArguments<B, Element>& argume
     from.load(arguments.logits, minus_infinity<float>(), own, u);
     team.block.sync_warp(whole_warp);  // else nvcc compiles the rest twice, for each way of loading
   }
+  std::int64_t label = 0;
+  if constexpr (Op::of_labels) {
+    label = arguments.loss.label(row);
+    if (label == arguments.loss.attributes.ignored) {
+      if constexpr (!Op::of_rows) {
+        for (std::int64_t begin = 0; begin < arguments.logits.columns; begin += at_once) {
+          from.store(begin + own, [](int, float(&x)[items]) {
+            SOFTCHECK_UNROLL
+            for (int v = 0; v < items; ++v) x[v] = 0;
+          });
+        }
+      } else if (own == 0) {
+        arguments.store(row, 0);
+      }
+      return;
+    }
+    if (label >= arguments.logits.columns) label = -1;
+  }
   float m = minus_infinity<float>();
   each_part([&](std::int64_t) { m = larger(m, largest<Element>(u)); });
   m = tree_maximum(largest_of_team(team, m));
@@ -138,14 +164,31 @@ SOFTCHECK_BODY void tree_row(Team& team, const TreeArguments<B, Element>& argume
   };
 
   float sums[Op::sums];
-  add_weights(arguments.scale, sums);
+  add_weights(Op::of_labels ? 1.0F : arguments.scale, sums);
   TreeStatistics all = {m, sums[0], sums[Op::sums - 1]};
-  if constexpr (Op::of_rows) {
+  if constexpr (Op::of_rows && Op::of_labels) {
+    const LossAttributes& attributes = arguments.loss.attributes;
+    float distances[1] = {0};
+    if (attributes.smoothing != 0) {
+      renew(u);
+      add_in_order<vectors, held>(team, each_part, distances, [&](std::int64_t first, int k, float(&of)[1]) {
+        float x[items];
+        widen<Element>(u[k], x);
+        SOFTCHECK_UNROLL
+        for (int v = 0; v < items; ++v) x[v] = k * Row::step + v < from.left(first) ? m - x[v] : 0;
+        of[0] = added_in_pairs<items>(x);
+      });
+    }
+    if (team.warp() == 0) {
+      const double loss = opaque(attributes.loss(all.logarithm(), m, from.logit(label), distances[0]));
+      if (own == 0) arguments.store(row, loss);
+    }
+  } else if constexpr (Op::of_rows) {
     const double result = Op::sums == 1 ? all.logsumexp(arguments.theta, arguments.inverse) : all.entropy();
     if (team.block.lane() == 0 && team.warp() == 0) arguments.store(row, result);
   } else if constexpr (Op::keeps_weights) {
-    float scale = arguments.scale;
-    if constexpr (!Op::has_theta) {
+    float scale = Op::of_labels ? 1.0F : arguments.scale;
+    if constexpr (Op::sums == 2) {
       scale = static_cast<float>(arithmetic::adaptive_beta(all.entropy()));
       renew(u);
       float sum[1];
@@ -153,14 +196,23 @@ SOFTCHECK_BODY void tree_row(Team& team, const TreeArguments<B, Element>& argume
       all.sum = sum[0];
     }
     const float factor = all.factor();
+    LossSlopes slopes{};
+    if constexpr (Op::of_labels) {
+      slopes = arguments.loss.attributes.slopes(label < 0 ? not_a_number<float>() : arguments.upstream(row),
+                                                [&] { return static_cast<double>(m) + all.logarithm(); });
+    }
     each_part([&](std::int64_t first) {
+      const bool has_label = Op::of_labels && from.holds(first, label);
+      const float target = has_label ? from.logit(label) : 0;  // before it may be overwritten
       from.store(first, [&](int k, float(&x)[items]) {
         if constexpr (!held) widen<Element>(u[k], x);
         SOFTCHECK_UNROLL
         for (int v = 0; v < items; ++v) {
           x[v] = (held ? weights[k][v] : tree_weight(with_weight((x[v] - m) * scale))) * factor;
+          if constexpr (Op::of_labels) x[v] = slopes.others(x[v]);
         }
       });
+      if (has_label) from.put(label, slopes.label(tree_weight(with_weight(target - m)) * factor));
     });
   } else {
     const auto shift = static_cast<float>(all.logarithm());

@@ -16,8 +16,8 @@ namespace {
 // Items of a task: enough that the time to take a task is negligible.
 constexpr std::int64_t task_elements = std::int64_t{1} << 15;
 
-template <class Rows, class Op>
-void run_rows(const CallViews& views, Op op) {
+template <class Rows, class Views, class Op>
+void run_rows(const Views& views, Op op) {
   const std::int64_t rows = views.logits.rows;
   const std::int64_t step = std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, views.logits.columns));
   parallel_tasks((rows + step - 1) / step, thread_count(), [&] {
@@ -76,7 +76,7 @@ struct RowOps {
 
 template <class Op, class Row>
 int run_tree(const softcheck_call* call, Row row) try {
-  const std::optional<CallViews> views = tree_views<Op>(call);
+  const std::optional<TreeViews> views = tree_views<Op>(call);
   if (!views || (!Op::has_theta && views->theta != 1) || views->logits.storage == Storage::f64) return 1;
   run_rows<StrictTreeRows>(*views, row);
   return 0;
@@ -105,6 +105,13 @@ struct TreeOps {
   static int softmax_backward(const softcheck_call* call) { return run_gradient<tree::SoftmaxBackwardKernel>(call); }
   static int log_softmax_backward(const softcheck_call* call) {
     return run_gradient<tree::LogSoftmaxBackwardKernel>(call);
+  }
+  static int cross_entropy(const softcheck_call* call) {
+    return run_tree<tree::CrossEntropyKernel>(call, [](Rows& rows, std::int64_t row) { rows.cross_entropy(row); });
+  }
+  static int cross_entropy_backward(const softcheck_call* call) {
+    return run_tree<tree::CrossEntropyBackwardKernel>(
+        call, [](Rows& rows, std::int64_t row) { rows.cross_entropy_backward(row); });
   }
 
  private:

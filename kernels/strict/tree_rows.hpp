@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernels/block/abi/tree_views.hpp"
 #include "kernels/block/tree_rows.hpp"
 #include "kernels/strict/rows.hpp"
 #include "kernels/strict/tree_passes.hpp"
@@ -13,7 +14,7 @@ namespace softcheck::kernels::strict {
 /// or bf16. Each system thread needs an object of its own. The views must outlive it.
 class StrictTreeRows {
  public:
-  explicit StrictTreeRows(const CallViews& views)
+  explicit StrictTreeRows(const TreeViews& views)
       : views_(views),
         tile_(views.logits.storage == Storage::f32 ? tile_items<float> : tile_items<Half>),
         scale_(static_cast<float>(1 / views.theta)) {}
@@ -22,7 +23,7 @@ class StrictTreeRows {
   void log_softmax(std::int64_t row) {
     const TreeStatistics all = statistics(row, scale_, false);
     const auto shift = static_cast<float>(all.logarithm());
-    write(row, [&](const float* x) {
+    write(row, [&](std::int64_t, const float* x) {
       for (std::size_t i = 0; i < tile_; ++i) weights_[i] = (x[i] - all.maximum) * scale_ - shift;
     });
   }
@@ -51,6 +52,40 @@ class StrictTreeRows {
     each_saved_tile(row, [&](std::int64_t begin, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i) weights_[i] = Op::result(weights_[i], arguments_[i], sum);
       store_tile(row, begin, count);
+    });
+  }
+  void cross_entropy(std::int64_t row) {
+    const LossAttributes loss = views_.loss_attributes();
+    const std::int64_t label = views_.loss->labels[row];
+    if (label == loss.ignored) return store(row, 0);
+    const TreeStatistics all = statistics(row, 1, false);
+    PairedSums<Places> distances;
+    if (loss.smoothing != 0) {
+      each_tile(row, [&](std::int64_t, const float* x, std::size_t count) {
+        for (std::size_t i = 0; i < tile_; ++i) arguments_[i] = i < count ? all.maximum - x[i] : 0;
+        distances.add(passes_.sum(arguments_, tile_));
+      });
+    }
+    store(row, loss.loss(all.logarithm(), all.maximum, logit(row, label), distances.total()));
+  }
+  void cross_entropy_backward(std::int64_t row) {
+    const LossAttributes loss = views_.loss_attributes();
+    const std::int64_t label = views_.loss->labels[row];
+    if (label == loss.ignored) {
+      return write(row, [&](std::int64_t, const float*) { std::fill_n(weights_, tile_, 0.0F); });
+    }
+    const TreeStatistics all = statistics(row, 1, false);
+    const View& gradient = *views_.gradient;
+    const LossSlopes slopes = loss.slopes(
+        has_class(label) ? load_element<float>(gradient.at(row, 0), gradient.storage) : not_a_number<float>(),
+        [&] { return static_cast<double>(all.maximum) + all.logarithm(); });
+    const float factor = all.factor();
+    write(row, [&](std::int64_t begin, const float* x) {
+      passes_.weights(x, tile_, all.maximum, 1, arguments_, weights_);
+      const auto of_label = static_cast<std::size_t>(label - begin);
+      const float own = of_label < tile_ ? slopes.label(weights_[of_label] * factor) : 0;
+      for (std::size_t i = 0; i < tile_; ++i) weights_[i] = slopes.others(weights_[i] * factor);
+      if (of_label < tile_) weights_[of_label] = own;
     });
   }
 
@@ -104,11 +139,17 @@ class StrictTreeRows {
     all.products = of_products.total();
   }
 
-  /// Writes what results(x) leaves in weights_ for the items x of each tile.
+  bool has_class(std::int64_t label) const { return label >= 0 && label < views_.logits.columns; }
+  float logit(std::int64_t row, std::int64_t label) const {
+    const View& from = views_.logits;
+    return has_class(label) ? load_element<float>(from.at(row, label), from.storage) : not_a_number<float>();
+  }
+
+  /// Writes what results(begin, x) leaves in weights_ for the items x of each tile, from column begin on.
   template <class Results>
   void write(std::int64_t row, Results results) {
     each_tile(row, [&](std::int64_t begin, const float* x, std::size_t count) {
-      results(x);
+      results(begin, x);
       store_tile(row, begin, count);
     });
   }
@@ -118,7 +159,7 @@ class StrictTreeRows {
   }
   void write_weights(std::int64_t row, const TreeStatistics& all, float scale) {
     const float factor = all.factor();
-    write(row, [&](const float* x) {
+    write(row, [&](std::int64_t, const float* x) {
       passes_.weights(x, tile_, all.maximum, scale, arguments_, weights_);
       for (std::size_t i = 0; i < tile_; ++i) weights_[i] *= factor;
     });
@@ -129,7 +170,7 @@ class StrictTreeRows {
   }
 
   const TreePasses& passes_ = tree_passes();
-  const CallViews& views_;
+  const TreeViews& views_;
   std::size_t tile_;
   float scale_;
   alignas(64) float items_[tile_items<Half>];

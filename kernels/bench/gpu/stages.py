@@ -129,14 +129,14 @@ class Stage:
         return ctypes.CDLL(str(self.options.build / f"kernels/libsoftcheck_{machine}_kernels.so"))
 
     def contracts(self):
-        """The lines of the tree kernels of this machine: symbol, op, dtype, contract."""
+        """The lines of the tree kernels of this machine: symbol, op, dtype, contract, domain."""
         prefix = f"softcheck_{self.machine}_tree_"
         table = (self.options.build / "kernels/CONTRACTS.tsv").read_text().splitlines()
-        return [line.split("\t")[1:5] for line in table if "\t" + prefix in line]
+        return [[*line.split("\t")[1:5], line.split("\t")[-1]] for line in table if "\t" + prefix in line]
 
     def rows(self):
         """Op, dtype and columns of what is verified and tuned, short rows first."""
-        ops = [(op, dtype) for _, op, dtype, _ in self.contracts() if op in OF_ROWS]
+        ops = [(op, dtype) for _, op, dtype, *_ in self.contracts() if op in OF_ROWS]
         if self.dry:
             return [(op, dtype, n) for n in (96, 2500) for op, dtype in ops if (op, dtype) in (("softmax", "f32"), ("entropy", "bf16"))]
         return [(op, dtype, n) for n in COLUMNS for op, dtype in ops]
@@ -226,10 +226,11 @@ class Stage:
         lines = [line for line in self.contracts() if not self.dry or line[1:3] == ["logsumexp", "f32"]]
         if self.dry:  # the strict kernel has the emulated one's bits and is quicker
             library = self.options.build / "kernels/libsoftcheck_strict_kernels.so"
-        for symbol, op, dtype, contract in lines:
+        for symbol, op, dtype, contract, domain in lines:
             name = symbol.replace("emulated", "strict")
             command = [program, "kernel", f"{library}:{name}", "--op", op, "--dtype", dtype, "--contract", contract, "--require",
-                       "deterministic,batch-invariant", "--effort", "quick", *(["--cases", "20"] if self.dry else ["--device", "cuda"])]
+                       "deterministic,batch-invariant", "--effort", "quick", *(["--domain", domain] if domain != "-" else []),
+                       *(["--cases", "20"] if self.dry else ["--device", "cuda"])]
             self.item(f"{op} {dtype}", functools.partial(self.program, command))
 
     def program(self, command):

@@ -27,7 +27,8 @@ ROW_PASSES = {
 }
 # Of the tree kernels: rows read and written, exponentials of an item.
 TREE_ROWS = {"tree_softmax": (1, 1, 1), "tree_log_softmax": (1, 1, 1), "tree_logsumexp": (1, 0, 1), "tree_entropy": (1, 0, 1),
-             "tree_adaptive_softmax": (1, 1, 2), "tree_softmax_backward": (2, 1, 0), "tree_log_softmax_backward": (2, 1, 1)}
+             "tree_adaptive_softmax": (1, 1, 2), "tree_softmax_backward": (2, 1, 0), "tree_log_softmax_backward": (2, 1, 1),
+             "tree_cross_entropy": (1, 0, 1), "tree_cross_entropy_backward": (1, 1, 1)}
 
 
 def format_of(kernel):

@@ -152,6 +152,7 @@ std::string head_text(const AttentionAttributes& a) {
   if (a.cache) text += " cache=" + std::string(numerics::properties(*a.cache).name);
   if (!a.lse_gradients.empty()) text += " dlse";
   if (a.sigmoid_bias) text += " sigmoid_bias=" + numerics::hex_float(*a.sigmoid_bias);
+  if (a.no_ignored) text += " noignored";
   return text;
 }
 
@@ -188,6 +189,7 @@ void take_conventions(AttentionCase& a, const Domain& domain) {
   a.attributes.interleaved = domain.interleaved;
   a.attributes.values_view = domain.values_view;
   a.attributes.cache = domain.cache;
+  a.attributes.no_ignored = domain.no_ignored;
   for (std::vector<double>* numbers : {&a.keys, &a.values}) {
     for (double& x : *numbers) x = domain.cache ? saturated(*domain.cache, x) : x;
   }

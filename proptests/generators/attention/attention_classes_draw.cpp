@@ -10,10 +10,10 @@
 #include <span>
 #include <utility>
 
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/generators/attention/attention_attributes.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/attention/attention_heights.hpp"
-#include "proptests/generators/attention/attention_nan.hpp"
 #include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 #include "proptests/generators/text/case_text.hpp"
@@ -138,7 +138,7 @@ class ClassDraw {
 
   double scale() {
     if (options_.domain.usual_scale) return 1 / std::sqrt(static_cast<double>(a_.shape.dim));
-    const std::size_t wanted = of(Trait::scale);
+    const std::size_t wanted = options_.domain.unit_scale ? 0 : of(Trait::scale);
     while (true) {
       const double any = 0.1 + draw_.unit();
       const double candidates[] = {1,

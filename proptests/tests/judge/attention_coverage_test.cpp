@@ -7,8 +7,8 @@
 #include "judge/ops/attention/attention_poison.hpp"
 #include "judge/ops/attention/attention_repeats.hpp"
 #include "judge/trial/kernel_claims.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
-#include "proptests/generators/attention/attention_nan.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {

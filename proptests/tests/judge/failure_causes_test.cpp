@@ -98,7 +98,9 @@ std::string table_of(const KernelSubject& subject, const std::vector<std::string
 TEST(FailureCauses, AttentionThatDoesNotRescaleIsToldApartFromZeroTimesNan) {
   const std::vector<std::string> both{"EveryValueLiesWithinItsThreshold", "ALaterKeyIsNotThere"};
   const std::string told = table_of(zoo_subject("mutant_attention_merge_without_rescale", {.op = Op::attention}), both);
-  EXPECT_THAT(told, AllOf(HasSubstr("Kernel.EveryValueLiesWithinItsThreshold fails on "), Not(HasSubstr("0 * NaN"))));
+  EXPECT_THAT(told, AllOf(HasSubstr("Kernel.EveryValueLiesWithinItsThreshold fails on "),
+                          HasSubstr("cause: an output is a mean of values, and this one lies beyond them"),
+                          Not(HasSubstr("0 * NaN"))));
 }
 
 TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
@@ -282,12 +284,24 @@ TEST(FailureCauses, TheContractThatGrantsTheValuesIsNamedBesideOtherFailures) {
   EXPECT_EQ(inference_hint(softmax_without_nan(20), judged(softmax_without_nan(20), only)), "");
 }
 
+// Labelled full: FailureCauses.AScaleInTwoFactorsIsNamed
 TEST(FailureCauses, AScaleInTwoFactorsIsNamed) {
   const auto notes = [](const std::string& symbol) {
-    return joined(judged(zoo_subject(symbol, {.op = Op::attention}), {"ScoresReachTheirRange"}).notes);
+    return joined(judged(zoo_subject(symbol, {.op = Op::attention, .format = Format::bf16, .domain = "nomask"})).notes);
   };
   EXPECT_THAT(notes("attention_correct_split_scale"), HasSubstr("scale=split in a contract grants these errors"));
-  EXPECT_THAT(notes("mutant_attention_merge_without_rescale"), Not(HasSubstr("scale=split")));
+  EXPECT_THAT(notes("mutant_attention_stored_scale_twice"), Not(HasSubstr("scale=split")));
+}
+
+TEST(FailureCauses, ACauseStandsAboveValuesThatHaveNoneOfTheirOwn) {
+  KernelJudgement judgement = judgement_of(
+      {{"Kernel.Hidden", failed_value(0.5, nan, infinity, true)}, {"Kernel.Inexact", failed_value(0.5, 0.50001, 1.2)}});
+  judgement.errors["kernel.softmax.element"];
+  judgement.notes = {"cause: another contract"};
+  const std::string table = to_table({rows_of(zoo_subject("f"), judgement)});
+  EXPECT_LT(table.find("Kernel.Hidden"), table.find("cause: another contract"));
+  EXPECT_LT(table.find("cause: another contract"), table.find("Kernel.Inexact"));
+  EXPECT_EQ(table.find("cause: another contract"), table.rfind("cause: another contract"));
 }
 
 TEST(FailureCauses, ALostNanIsNamed) {
@@ -339,6 +353,11 @@ TEST(FailureCauses, DecimalsStandBesideHexFloats) {
   const std::vector<std::string> lines = failure_lines(failed);
   EXPECT_THAT(lines, ::testing::Contains("expected 0x1p-1 (0.5)"));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr(" (0.49975)")));
+  Certificate of_row = failed;
+  KernelEvidence evidence = *evidence_of(failed);
+  evidence.asked.numbers = JudgedNumbers{{128, -infinity}, 0.5};
+  of_row = with_evidence(std::move(of_row), evidence);
+  EXPECT_EQ(failure_lines(of_row)[1], "decimals 128 -inf; theta 0.5");
   EXPECT_EQ(number_text(nan), "NaN");
   EXPECT_EQ(logits_text(0), "an empty call");
   EXPECT_EQ(logits_text(1), "1 logit");
