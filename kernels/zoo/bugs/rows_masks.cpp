@@ -1,5 +1,6 @@
 // Bugs of rows: masks, fully masked rows, and sentinels instead of -inf.
 #include <bit>
+#include <limits>
 
 #include "kernels/zoo/numbered_rows.hpp"
 
@@ -254,6 +255,14 @@ BUG(mutant_mask_value_minus_1e5, each_row) { softmax_with_masked_items(row, Real
 
 // @judged softmax f32 bf16: plain; fail C3; LogitsReachTheirRange
 BUG(mutant_softmax_mask_value_minus_1e9, each_row) { softmax_with_masked_items(row, Real(-1e9)); }
+
+// C3, transformers' masks of finfo.min: an item at the lowest number counts as masked, also where no other is visible.
+// @judged softmax f32 bf16: plain; fail C3; LogitsReachTheirRange
+BUG(mutant_lowest_number_is_masked, each_row) {
+  const Real lowest = sizeof(Real) == 8 ? std::numeric_limits<Real>::lowest() : Real(-0x1.fep127);
+  for (Real& x : row.logits) x = x <= lowest ? -infinity : x;
+  softmax(row);
+}
 
 // @judged softmax f32: plain; fail C3; LogitsReachTheirRange
 BUG(mutant_mask_value_minus_1e30, each_row) { softmax_with_masked_items(row, Real(-1e30)); }

@@ -126,19 +126,23 @@ std::vector<KnownRows> chosen_rows(std::uint64_t most_items, std::uint64_t few_l
 
 std::vector<RowMatrixCase> reaching_matrices(numerics::Format format, double most) {
   std::vector<RowMatrixCase> result;
-  for (const std::uint64_t columns : {3, 40, 300}) {
-    for (const double magnitude : magnitudes_of(format)) {
-      if (magnitude > most) continue;
-      for (const MaskUse mask : {MaskUse::none, MaskUse::tensor, MaskUse::mixed}) {
-        RowMatrixCase matrix;
-        matrix.format = format;
-        matrix.columns = columns;
-        matrix.rows = RowCycle(rows_at(columns, magnitude));
-        matrix.mask = mask;
-        matrix.family = "listed";
-        result.push_back(std::move(matrix));
-      }
+  const auto add = [&](std::uint64_t columns, double magnitude, std::vector<RunLengthRow> rows) {
+    if (magnitude > most) return;
+    for (const MaskUse mask : {MaskUse::none, MaskUse::tensor, MaskUse::mixed}) {
+      RowMatrixCase matrix;
+      matrix.format = format;
+      matrix.columns = columns;
+      matrix.rows = RowCycle(rows);
+      matrix.mask = mask;
+      matrix.family = "listed";
+      result.push_back(std::move(matrix));
     }
+  };
+  // The lowest number, which stands for minus infinity in many programs. Of two equal items no sum overflows.
+  const double largest = numerics::properties(format).largest;
+  add(3, largest, {rows_at(3, largest).front()});
+  for (const std::uint64_t columns : {3, 40, 300}) {
+    for (const double magnitude : magnitudes_of(format)) add(columns, magnitude, rows_at(columns, magnitude));
   }
   return result;
 }

@@ -16,7 +16,8 @@ RowMatrixCase support_matrix(numerics::Format format, std::uint64_t support, dou
 RowMatrixCase known_matrix(numerics::Format format, const KnownRows& shape);
 
 /// Five rows each of 3, 40 and 300 items whose logits reach the format's range, limited by `most`, on both sides of 0;
-/// some items are hidden as infinities, by a mask, or both. Narrow ones first.
+/// some items are hidden as infinities, by a mask, or both. Narrow ones first, that of the format's lowest number alone
+/// before them.
 std::vector<RowMatrixCase> reaching_matrices(numerics::Format format, double most);
 
 /// Known shapes with at most this many items per row. The second function takes the first shapes (calls of many rows)
