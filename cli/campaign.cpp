@@ -11,7 +11,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -23,7 +22,6 @@
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/signals.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "judge/campaigns/campaign_report.hpp"
 #include "judge/campaigns/merge.hpp"

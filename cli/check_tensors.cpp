@@ -61,6 +61,8 @@ constexpr FileFlag file_flags[] = {
     {"--row-min-p", Role::min_p, "top_p_softmax: min_p of each row (...)"},
     {"--row-theta", Role::temperature, "top_p_softmax: the temperature of each row (...)"},
     {"--teacher", Role::teacher, "kl_divergence: the logits of the other distribution (..., n)"},
+    {"--hidden", Role::hidden, "linear_cross_entropy: the hidden states (..., dim)"},
+    {"--weight", Role::weight, "linear_cross_entropy: the classes' weights (classes, dim)"},
     {"--output", {}, "The results: of the logits' shape, a value a row (...) or (..., 1), or attention's"},
     {"--lse", Role::lse,
      "Attention's log-sum-exp of each query, of its gradient beside --out; merge_states: the parts' (parts, ...)"},
@@ -70,6 +72,8 @@ constexpr FileFlag file_flags[] = {
     {"--dq", {}, "attention_backward: the results, of the query's shape"},
     {"--dk", {}, "attention_backward: of the key's"},
     {"--dv", {}, "attention_backward: of the value's"},
+    {"--dhidden", {}, "linear_cross_entropy_backward: the results, of the hidden states' shape"},
+    {"--dweight", {}, "linear_cross_entropy_backward: of the weights'"},
     {"--dsinks", {}, "attention_backward: the gradient by --sinks (heads), where the kernel returned it"},
     {"--dbias", {}, "attention_backward: that by --bias, of the bias's own shape"},
     {"--entropy", {}, "Attention's entropy of each query; needs --lse"},
@@ -81,6 +85,8 @@ struct OpFile {
   bool is_needed;
   std::optional<Role> role = {};  // of an input; nothing: an output
 };
+
+bool has_scores(Op op) { return op->is_attention() && !op->is_linear(); }
 
 // In the ABI's order: inputs, the mask and attention's inputs after it, outputs.
 std::vector<OpFile> files_of(Op op) {
@@ -103,7 +109,7 @@ std::vector<OpFile> files_of(Op op) {
     for (std::size_t i = 0; i < op->outputs.size(); ++i) files.push_back({op->outputs[i], i < needed});
   } else {
     files.push_back({"output", true});
-    if (op->is_attention()) files.insert(files.end(), {{"lse", false}, {"entropy", false}});
+    if (has_scores(op)) files.insert(files.end(), {{"lse", false}, {"entropy", false}});
   }
   return files;
 }
@@ -117,11 +123,11 @@ struct ParameterFlag {
 std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
   const bool labels = has_labels(op), loss = is_loss(op), chooses = !op->elements.empty(), scores = op->attributes;
   return {{"theta", flags.theta.has_value(), op->has_theta || op->optional_theta},
-          {"scale", flags.scale.has_value(), op->is_attention()},
-          {"causal", flags.causal, op->is_attention()},
+          {"scale", flags.scale.has_value(), has_scores(op)},
+          {"causal", flags.causal, has_scores(op)},
           {"label-smoothing", flags.label_smoothing.has_value(), labels},
           {"z-loss", flags.z_loss.has_value(), loss},
-          {"ignore-index", flags.ignore_index.has_value(), labels},
+          {"ignore-index", flags.ignore_index.has_value(), labels || op->is_linear()},
           {"top-k", flags.top_k.has_value(), chooses || op->filters},
           {"renormalize", flags.renormalize, chooses || op->filters},
           {"base-2", flags.base_2, merges_states(op)},
@@ -324,7 +330,7 @@ CheckedTensors read_tensors(const CheckFlags& flags) {
     result.files.push_back(std::move(file));
   }
   result.task.theta = flags.theta.value_or(1);
-  result.task.scale = flags.scale.value_or(op->is_attention() ? usual_scale(result.task.inputs[0]) : 1);
+  result.task.scale = flags.scale.value_or(has_scores(op) ? usual_scale(result.task.inputs[0]) : 1);
   result.task.causal = flags.causal;
   result.task.attributes = attributes_of(flags, result.task, result.outputs);
   result.contract = contract_of_files(flags, result);

@@ -1,16 +1,13 @@
-#include <cstdlib>
-
-#include "cli/verbs.hpp"
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
+#include <mpfi.h>
+#include <mpfr.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <sstream>
@@ -20,8 +17,13 @@
 #include <utility>
 
 #include "cli/exit_code.hpp"
-#include "cli/streams.hpp"
+#include "cli/output.hpp"
+#include "cli/verbs.hpp"
+#include "library/build_info.hpp"
 #include "proptests/report/report.hpp"
+
+#ifdef __GLIBC__
+#endif
 
 namespace softcheck::cli {
 namespace {
@@ -215,6 +217,17 @@ int run_command(const std::vector<std::string>& arguments, std::span<const AddVe
   prepare_streams();
   const int code = run_verb(arguments, verbs);
   return code == holds && has_lost_output() ? usage : code;
+}
+
+void add_version_verb(Verb app) {
+  struct NoFlags {};
+  app.add_verb<NoFlags>("version", "Print the version, the commit and the libraries that decide", [](const NoFlags&) {
+    const BuildInfo& build = this_build();
+    say("softcheck {} (commit {}, {}, {})\n", build.version, build.commit, build.compiler, build.build_type);
+    say("enclosures: MPFI {}, MPFR {}\n", mpfi_get_version(), mpfr_get_version());
+    say("second oracle: {}\n", build.arb ? "Arb" : "absent (Arb was not found at build time)");
+    return holds;
+  });
 }
 
 }  // namespace softcheck::cli

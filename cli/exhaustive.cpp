@@ -14,7 +14,6 @@
 #include "cli/places.hpp"
 #include "cli/run_output.hpp"
 #include "cli/signals.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "judge/exhaustive/exhaustive_judge.hpp"
 #include "judge/exhaustive/exhaustive_state.hpp"
@@ -40,25 +39,22 @@ struct ExhaustiveFlags {
   double budget = 0;
 };
 
+constexpr const char* names_of_ops = "softmax, log_softmax, logsumexp, entropy or attention";
+
 std::vector<Op> ops_of(const ExhaustiveFlags& flags) {
   std::vector<Op> ops;
-  if (flags.ops.empty()) {
-    for (const Op op : row_ops()) {
-      if (op.rows().arguments() != nullptr) ops.push_back(op);
-    }
-    ops.push_back(Op::attention);
+  for (const Op op : row_ops()) {
+    if (op.rows().arguments() != nullptr) ops.push_back(op);
   }
+  ops.push_back(Op::attention);
+  if (flags.ops.empty()) return ops;
+  std::vector<Op> named;
   for (const std::string& name : flags.ops) {
-    KernelSubject subject;
-    // Every op with exhaustive effort has it in 8 bits.
-    subject.contract.input = subject.contract.output = numerics::Format::e4m3;
-    as_input_error<std::invalid_argument>(usage, "run exhaustive: ", [&] {
-      subject.op = parse_op(name);
-      require_enumerable(subject);
-    });
-    ops.push_back(subject.op);
+    const auto op = std::ranges::find_if(ops, [&](Op one) { return to_string(one) == name; });
+    if (op == ops.end()) throw InputError(usage, fmt::format("--op: need {}, got '{}'", names_of_ops, name));
+    named.push_back(*op);
   }
-  return ops;
+  return named;
 }
 
 // All but f64.
@@ -157,8 +153,7 @@ void add_exhaustive_run(Verb run) {
       run_exhaustive);
   verb.add_option("--out", flags.folder, "Folder for exhaustive.txt and the .csv and .svg of each kernel", typed("DIR"),
                   shown);
-  verb.add_option("--op", flags.ops, "softmax, log_softmax, logsumexp, entropy or attention; repeated (default: all)",
-                  typed("OP"), once_each);
+  verb.add_option("--op", flags.ops, std::string(names_of_ops) + "; repeated (default: all)", typed("OP"), once_each);
   verb.add_option("--dtype", flags.dtypes, numerics::format_names() + "; repeated (default: all but f64)",
                   typed("DTYPE"), once_each);
   verb.add_option("--budget", flags.budget, "Seconds that each kernel may take: then what is known is reported",

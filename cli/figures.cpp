@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,7 +10,6 @@
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/run_parts.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/coefficient_maps.hpp"
 #include "experiments/figures/spread_history.hpp"

@@ -10,7 +10,6 @@
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/run_parts.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/cost_growth.hpp"
 

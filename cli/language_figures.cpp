@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,7 +13,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/run_parts.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/entropy_of_heads.hpp"
 #include "experiments/language/language_accuracy.hpp"
@@ -193,8 +191,9 @@ void add_head_figure_run(Verb run) {
   flags.options.threads = std::max(1U, std::thread::hardware_concurrency());
   figure.add_option("--model", flags.options.model,
                     "A checkpoint that runs on tokens (docs/models.md), or a model of run train-language [plain-1]",
-                    typed("DIR|FILE"));
-  figure.add_option("--tokens", flags.options.tokens, "Ids of tokens, a line for each input [drawn]", typed("FILE"));
+                    typed("DIR|FILE"), existing);
+  figure.add_option("--tokens", flags.options.tokens, "Ids of tokens, a line for each input [drawn]", typed("FILE"),
+                    existing);
   figure.add_flag("--whole", flags.options.whole,
                   "Take each input of --tokens whole, and of a causal one the last query alone");
   figure.add_option("--seed", flags.options.seed, "Seed of the ids that are drawn", shown);

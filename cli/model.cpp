@@ -16,8 +16,6 @@
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/run_output.hpp"
-#include "cli/streams.hpp"
-#include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/attention_kernels.hpp"
 #include "experiments/safetensors.hpp"

@@ -9,7 +9,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/run_parts.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/adaptive_language.hpp"
 #include "experiments/figures/head_spreads.hpp"
@@ -80,18 +79,18 @@ void add_real_model_runs(Verb run) {
       "spreads", "Observed spreads of a checkpoint's heads on tokens, beside the certified ones", run_spreads);
   flags.options.threads = std::max(1U, std::thread::hardware_concurrency());
   spreads.add_option("--model", flags.options.model, "A checkpoint that runs on tokens (docs/models.md)",
-                     typed("DIR|FILE"), required);
+                     typed("DIR|FILE"), required, existing);
   spreads.add_option("--tokens", flags.options.tokens, "Ids of tokens, a line of two or more for each input",
-                     typed("FILE"), required);
+                     typed("FILE"), required, existing);
   spreads.add_option("--threads", flags.options.threads, "Threads; the results do not depend on it", within(1U, 1024U));
   spreads.add_option("--out", flags.out, "Folder for the files that are written", typed("DIR"), shown);
   auto [arms, of_arms] = run.add_verb<ArmFlags>(
       "adaptive-language", "Adaptive temperature at inference in a checkpoint: perplexity and answers", run_arms);
   of_arms.options.threads = flags.options.threads;
   arms.add_option("--model", of_arms.options.model, "A decoder that runs on tokens (docs/models.md)", typed("DIR|FILE"),
-                  required);
+                  required, existing);
   arms.add_option("--tokens", of_arms.options.tasks, "Tasks, as experiments/figures/prompts.py writes them",
-                  typed("FILE"), required);
+                  typed("FILE"), required, existing);
   arms.add_option("--threads", of_arms.options.threads, "Threads; the results do not depend on it", within(1U, 1024U));
   arms.add_option("--out", of_arms.out, "Folder for the files that are written", typed("DIR"), shown);
 }

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "cli/exit_code.hpp"
-#include "cli/streams.hpp"
+#include "cli/output.hpp"
 #include "cli/verbs.hpp"
 #include "judge/campaigns/shard_file.hpp"
 #include "library/build_info.hpp"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -13,7 +12,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/run_output.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "judge/survivors/survivor_matrix.hpp"
 #include "library/build_info.hpp"

@@ -9,7 +9,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
-#include "cli/streams.hpp"
 #include "experiments/sha256.hpp"
 
 namespace softcheck::cli {

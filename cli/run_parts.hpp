@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cli/run_output.hpp"
-#include "cli/trained_inputs.hpp"
 #include "experiments/evaluation.hpp"
 #include "experiments/figures/gnuplot.hpp"
 #include "experiments/language/language_parts.hpp"

@@ -9,7 +9,6 @@
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/run_parts.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/evaluation.hpp"
 #include "experiments/figures/table_pictures.hpp"

@@ -7,7 +7,6 @@
 #include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "proptests/registry.hpp"
 

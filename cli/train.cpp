@@ -15,7 +15,6 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/heads.hpp"
 #include "experiments/network_tensors.hpp"

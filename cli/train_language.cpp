@@ -12,7 +12,6 @@
 #include "cli/output.hpp"
 #include "cli/run_parts.hpp"
 #include "cli/signals.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/language/language_training.hpp"
 #include "experiments/trained_models.hpp"
@@ -38,16 +37,16 @@ struct LanguageFlags {
 
 LanguageTrainingOptions options_of(const LanguageFlags& flags) {
   LanguageTrainingOptions options = flags.training;
-  as_input_error<std::invalid_argument>(usage, "run train-language: ", [&] {
+  as_input_error<std::invalid_argument>(usage, "--", [&] {
     options.design.positions = parse_positions(flags.positions);
     options.design.weights = parse_head_weights(flags.weights);
     if (flags.temperature != "plain" && flags.temperature != "adaptive") {
-      throw std::invalid_argument(fmt::format("--temperature: need plain or adaptive, got '{}'", flags.temperature));
+      throw std::invalid_argument(fmt::format("temperature: need plain or adaptive, got '{}'", flags.temperature));
     }
     options.design.adaptive = flags.temperature == "adaptive";
     options.algorithms = parse_algorithms(flags.algorithms);
-    check_design(options.design);
   });
+  as_input_error<std::invalid_argument>(usage, "run train-language: ", [&] { check_design(options.design); });
   if (options.largest < options.smallest) {
     throw InputError(usage,
                      fmt::format("--largest: need at least --smallest, {}, got {}", options.smallest, options.largest));

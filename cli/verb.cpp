@@ -7,10 +7,12 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -22,6 +24,12 @@ namespace softcheck::cli {
 void required(CLI::Option& option) { option.required(); }
 void shown(CLI::Option& option) { option.capture_default_str(); }
 void once_each(CLI::Option& option) { option.expected(1)->take_all()->allow_extra_args(false); }
+void existing(CLI::Option& option) {
+  option.check([](const std::string& path) {
+    std::error_code error;
+    return std::filesystem::exists(path, error) ? std::string() : "need a path that exists, got '" + path + "'";
+  });
+}
 Rule typed(const char* name) {
   return [name](CLI::Option& option) { option.type_name(name); };
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,6 +22,8 @@ void required(CLI::Option& option);
 void shown(CLI::Option& option);
 /// The flag takes one value each time that it is given: a list of values would swallow the argument after it.
 void once_each(CLI::Option& option);
+/// The value is a file or a folder that is there.
+void existing(CLI::Option& option);
 /// The name of the flag's values in help.
 Rule typed(const char* name);
 /// T   int, unsigned, std::int64_t, std::uint64_t or double

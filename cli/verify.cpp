@@ -11,7 +11,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
-#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/attention_kernels.hpp"
 #include "experiments/safetensors.hpp"

@@ -14,7 +14,7 @@ install(FILES ${links}/softcheck DESTINATION ${python_packages}/softcheck/bin ${
 # pip and pytest know an installed package, and its plugin, by these.
 set(information ${PROJECT_BINARY_DIR}/generated/softcheck-${PROJECT_VERSION}.dist-info)
 file(CONFIGURE OUTPUT ${information}/METADATA CONTENT
-  "Metadata-Version: 2.1\nName: softcheck\nVersion: @PROJECT_VERSION@\nRequires-Python: >=3.9\nRequires-Dist: numpy>=1.22\n" @ONLY)
+  "Metadata-Version: 2.1\nName: softcheck\nVersion: @PROJECT_VERSION@\nRequires-Python: >=3.9\nRequires-Dist: numpy>=1.22\nRequires-Dist: cloudpickle>=1.6\n" @ONLY)
 file(CONFIGURE OUTPUT ${information}/entry_points.txt CONTENT "[pytest11]\nsoftcheck = softcheck.pytest_plugin\n" @ONLY)
 install(DIRECTORY ${information} DESTINATION ${python_packages} ${python})
 set(packages library libsoftcheck${PROJECT_VERSION_MAJOR} development libsoftcheck-dev command softcheck python_debian python3-softcheck)
@@ -50,7 +50,7 @@ foreach(optional Arb:libflint-arb-dev Seccomp:libseccomp-dev Libzip:libzip-dev)
     string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", ${package}")
   endif()
 endforeach()
-set(CPACK_DEBIAN_PYTHON_DEBIAN_PACKAGE_DEPENDS "${own}, softcheck (= ${PROJECT_VERSION}), python3 (>= 3.9), python3-numpy (>= 1:1.22)")
+set(CPACK_DEBIAN_PYTHON_DEBIAN_PACKAGE_DEPENDS "${own}, softcheck (= ${PROJECT_VERSION}), python3 (>= 3.9), python3-numpy (>= 1:1.22), python3-cloudpickle (>= 1.6)")
 # For the loader, and for packages that link the library.
 set(control ${PROJECT_BINARY_DIR}/generated/debian)
 file(CONFIGURE OUTPUT ${control}/triggers CONTENT "activate-noawait ldconfig\n")

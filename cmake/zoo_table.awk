@@ -11,6 +11,8 @@
 BEGIN {
   own["logsumexp"] = own["entropy"] = "value"
   own["cross_entropy"] = own["cross_entropy_mean"] = own["soft_cross_entropy"] = own["kl_divergence"] = "loss"
+  own["linear_cross_entropy"] = "loss"
+  own["linear_cross_entropy_backward"] = "dhidden|dweight"
   own["attention"] = own["adaptive_attention"] = "output|lse|entropy"
   own["attention_backward"] = "dq|dk|dv"
   own["sigmoid_attention"] = "output"

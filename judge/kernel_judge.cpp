@@ -1,19 +1,17 @@
 #include "judge/kernel_judge.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 #include <stdexcept>
 
 #include "judge/exhaustive/exhaustive_judge.hpp"
+#include "judge/granting_contract.hpp"
 #include "judge/trial/attention_trial.hpp"
 #include "judge/trial/command_line.hpp"
 #include "judge/trial/effort_properties.hpp"
-#include "judge/trial/failing_call.hpp"
 #include "judge/trial/kernel_claims.hpp"
 #include "judge/trial/kernel_properties.hpp"
 #include "judge/trial/kernel_trial.hpp"
@@ -54,33 +52,6 @@ void note_rows_without_thresholds(const std::string& first, KernelJudgement& jud
         std::to_string(vacuity.unresolved) +
         " more rows hold logits so large that the contract's form overflows, or keeps no digit of "
         "their differences");
-  }
-}
-
-// In a row of n equal logits every exponential is exp(0). Is the value's error at most n times what exp= grants one
-// exponential?
-bool may_be_of_exp_of_zero(const KernelSubject& subject, const numerics::Certificate& failed) {
-  const KernelEvidence* evidence = evidence_of(failed);
-  if (evidence == nullptr || !evidence->value || !evidence->value->expected || !evidence->asked.numbers) return false;
-  std::vector<double> visible = evidence->asked.numbers->logits;
-  std::erase_if(visible, [](double logit) { return !std::isfinite(logit); });
-  if (visible.size() < 2 || std::ranges::count(visible, visible[0]) != std::ssize(visible)) return false;
-  const numerics::Contract& contract = subject.contract;
-  const double unit = numerics::properties(contract.accumulator).unit_roundoff;
-  const double exact = evidence->value->expected->upper_double(), size = to_string(subject.op) == "softmax" ? exact : 1;
-  return std::fabs(evidence->value->got - exact) <=
-         static_cast<double>(visible.size()) * contract.exp_error * unit * size;
-}
-
-void note_exp_of_zero(const KernelSubject& subject, KernelJudgement& judgement) {
-  constexpr std::array ops{"softmax", "log_softmax", "logsumexp", "entropy"};
-  if (std::ranges::find(ops, to_string(subject.op)) == ops.end()) return;
-  const auto may_be = [&](const numerics::Certificate& failed) { return may_be_of_exp_of_zero(subject, failed); };
-  for (const PropertyFinding& property : judgement.properties) {
-    if (!property.outcome.counterexample) continue;
-    if (std::ranges::none_of(property.outcome.counterexample->failed, may_be)) continue;
-    judgement.notes.push_back("a failing row has equal logits: each of its exponentials is exp(0), which is exactly 1");
-    return;
   }
 }
 
@@ -259,34 +230,6 @@ void note_mending_removals(Trial& trial, KernelJudgement& judgement) {
   }
 }
 
-// Are the smallest failing calls right by a contract whose accumulator is the 16-bit format of the results? Then no
-// word of a contract is missing: the kernel rounds each step.
-void note_rounded_steps(const KernelSubject& subject, const JudgeOptions& options, KernelJudgement& judgement) {
-  const numerics::FormatProperties& output = numerics::properties(subject.contract.output);
-  const bool is_narrow = output.storage_bits == 16 && subject.contract.accumulator != subject.contract.output;
-  if (!is_narrow || judgement.verdict != ReportVerdict::fail || !judgement.ended_early.empty()) return;
-  KernelSubject narrow = subject;
-  narrow.contract.accumulator = subject.contract.output;
-  narrow.contract.summation =
-      numerics::parse_contract("sum=tree", subject.contract.input, subject.contract.output).summation;
-  std::size_t replays = 0;
-  for (const PropertyFinding& property : judgement.properties) {
-    const std::optional<Counterexample>& found = property.outcome.counterexample;
-    if (!found) continue;
-    for (const numerics::Certificate& failed : found->failed) {
-      const WrongValue kind = kind_of(failed);
-      if (kind != WrongValue::wrong && kind != WrongValue::inexact) return;
-    }
-    constexpr std::size_t most_replays = 3;
-    if (++replays > most_replays) continue;
-    if (replay_kernel(narrow, property.name, found->case_text, options).verdict != ReportVerdict::pass) return;
-  }
-  const std::string name(output.name);
-  judgement.notes.push_back("cause: each step seems to be rounded to " + name +
-                            ", for the smallest failing calls are right under 'acc=" + name +
-                            " sum=tree': compute in f32, and round the result once");
-}
-
 template <class Trial>
 KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options, Trial& trial) {
   const auto start = std::chrono::steady_clock::now();
@@ -309,7 +252,7 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
   if (judgement.verdict == ReportVerdict::pass) note_unmet(judgement);
   explain_refusals(subject, trial, judgement);
   note_exp_of_zero(subject, judgement);
-  if (!note_interpreter(subject, judgement)) note_rounded_steps(subject, options, judgement);
+  if (!note_interpreter(subject, judgement)) note_granting_contract(subject, options, judgement);
   if constexpr (requires { trial.hints(); }) {
     for (std::string& line : trial.hints().lines(subject)) judgement.notes.push_back(std::move(line));
   }

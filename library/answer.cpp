@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <stdexcept>
 
 #include "judge/sandbox/isolated_kernel.hpp"
 #include "library/options.hpp"

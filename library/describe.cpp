@@ -36,7 +36,9 @@ Json ops() {
   Json result = Json::array();
   for (const Op op : all_ops()) {
     result.push_back({{"name", to_string(op)},
-                      {"of", op->is_attention() ? "attention" : "rows"},
+                      {"of", op->is_linear()      ? "linear"
+                             : op->is_attention() ? "attention"
+                                                  : "rows"},
                       {"inputs", inputs_of(op)},
                       {"outputs", op->outputs},
                       {"claims", op->claims},

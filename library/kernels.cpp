@@ -134,6 +134,7 @@ Json tensor(std::string_view name, const InputTensor& input) {
 }
 
 Json attributes_json(Op op, const Attributes& attributes) {
+  if (op->is_linear()) return {{"ignore_index", attributes.ignore_index}};
   if (!op->is_attention()) {
     Json json{{"label_smoothing", attributes.label_smoothing},
               {"z_loss", attributes.z_loss},

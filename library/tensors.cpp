@@ -1,5 +1,4 @@
 // softcheck_judge_tensors, softcheck_reference, softcheck_threshold: they judge existing results and call no kernel.
-#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -22,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_TEACHER;
+constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_WEIGHT;
 
 // Runs a function that reads tensors; its errors become MalformedError.
 template <class Function>
@@ -41,7 +40,7 @@ auto reading(Function function) {
 // Does the op have attributes, which are read from a call of version 2?
 bool has_attributes(Op op) {
   return is_loss(op) || is_divergence(op) || !op->elements.empty() || merges_states(op) || op->attributes ||
-         op->filters;
+         op->filters || op->is_linear();
 }
 
 // Without a call of version 2 the attributes are off.
@@ -65,7 +64,7 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   }
   task.attributes.label_smoothing = given->label_smoothing;
   task.attributes.z_loss = given->z_loss;
-  if (has_labels(task.op)) task.attributes.ignore_index = given->ignore_index;
+  if (has_labels(task.op) || task.op->is_linear()) task.attributes.ignore_index = given->ignore_index;
   task.attributes.mean = given->mean != 0;
   task.attributes.lse_base2 = given->lse_base2 != 0;
   task.attributes.window_left_plus_1 = given->window_left_plus_1;

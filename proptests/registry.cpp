@@ -1,8 +1,5 @@
 #include "proptests/registry.hpp"
 
-#include <algorithm>
-#include <string>
-
 #include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {

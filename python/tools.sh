@@ -19,6 +19,16 @@ python_tools() {
   cat $lists >"$venv/installed.txt"
 }
 
+# bare_wheel BUILD TARGET PYTHON [PORTABLE]: the package with what BUILD holds, linked by what cmake/portable.sh made in PORTABLE.
+bare_wheel() {
+  # scikit-build-core passes what pyproject.toml says where the environment says nothing.
+  for name in SOFTCHECK_UNITY SOFTCHECK_BUILD_TESTS SOFTCHECK_BUILD_BENCHMARKS; do
+    export "$name=$(sed -n "s/^$name:[A-Z]*=//p" "$1/CMakeCache.txt")"
+  done
+  "$3" -m pip wheel --disable-pip-version-check --no-build-isolation --no-deps -q -C "build-dir=$1" \
+    -C "cmake.define.SOFTCHECK_PORTABLE=${4:-}" -w "$2" .
+}
+
 # make_wheel BUILD TARGET TOOLS [ARCHITECTURE]: the package with what BUILD holds, made whole by auditwheel, in the folder
 # TARGET. auditwheel finds the oldest glibc that the package runs with.
 make_wheel() {
@@ -26,18 +36,13 @@ make_wheel() {
   portable=$PWD/build/portable/$architecture
   rm -rf "$target" "$target-bare"
   mkdir -p build/python "$target"
-  # scikit-build-core passes what pyproject.toml says where the environment says nothing.
-  for name in SOFTCHECK_UNITY SOFTCHECK_BUILD_TESTS SOFTCHECK_BUILD_BENCHMARKS; do
-    export "$name=$(sed -n "s/^$name:[A-Z]*=//p" "$build/CMakeCache.txt")"
-  done
   if [ "$architecture" = "$(uname -m)" ]; then libraries='' toolchain=''
   else libraries=$PWD/build/aarch64-root/usr/lib/aarch64-linux-gnu toolchain=-DCMAKE_TOOLCHAIN_FILE=$PWD/cmake/aarch64.cmake
   fi
   {
     # shellcheck disable=SC2086 # an argument or none
     sh cmake/portable.sh "$portable" "$tools/bin/python" "$architecture" $toolchain &&
-      _PYTHON_HOST_PLATFORM=linux-$architecture "$tools/bin/python" -m pip wheel --disable-pip-version-check --no-build-isolation --no-deps -q \
-        -C "build-dir=$build" -C "cmake.define.SOFTCHECK_PORTABLE=$portable" -w "$target-bare" . &&
+      (export _PYTHON_HOST_PLATFORM="linux-$architecture" && bare_wheel "$build" "$target-bare" "$tools/bin/python" "$portable") &&
       LD_LIBRARY_PATH=$libraries PATH="$tools/bin:$PATH" "$tools/bin/python" -m auditwheel repair -z 9 -w "$target" "$target-bare"/*.whl
   } >build/python/wheel.log 2>&1 || return 1
   rm -rf "$target-bare"

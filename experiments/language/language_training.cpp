@@ -102,7 +102,7 @@ std::vector<std::string> parse_algorithms(const std::string& list) {
   for (std::string name; std::getline(text, name, ',');) {
     algorithm_named(name);
     if (std::ranges::find(names, name) != names.end()) {
-      throw std::invalid_argument("algorithm: need each name once, got '" + name + "' twice");
+      throw std::invalid_argument("algorithms: need each name once, got '" + name + "' twice");
     }
     names.push_back(name);
   }
@@ -132,12 +132,12 @@ TokenBatch draw_batch(const LanguageTrainingOptions& options, std::int64_t step,
 }
 
 void train(TrainingState& state, const LanguageTrainingOptions& options, const LanguageKernels& kernels,
-           const std::function<bool(const TrainingState&, float loss)>& watch) {
+           const std::function<bool(const TrainingState&, float loss)>& watch, const BatchSource& draw) {
   check(options, state);
   const TurnTable<float> turns(options.design.shape);
   Floats gradient(state.parameters.size());
   while (state.step < options.steps) {
-    const TokenBatch batch = draw_batch(options, state.step, state.words);
+    const TokenBatch batch = draw(options, state.step, state.words);
     LanguageParts<float> parts(kernels, options.design, batch);
     float loss = 0;
     {

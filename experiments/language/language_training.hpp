@@ -51,6 +51,8 @@ int largest_size_at(const LanguageTrainingOptions& options, std::int64_t step);
 /// The problems of a step: algorithms and sizes uniform.
 TokenBatch draw_batch(const LanguageTrainingOptions& options, std::int64_t step, RandomWords& words);
 
+using BatchSource = std::function<TokenBatch(const LanguageTrainingOptions&, std::int64_t step, RandomWords&)>;
+
 /// The learning rate of a step, from 0 on.
 double learning_rate_at(const LanguageTrainingOptions& options, std::int64_t step);
 
@@ -58,9 +60,10 @@ double learning_rate_at(const LanguageTrainingOptions& options, std::int64_t ste
 /// train() of max retrieval has them.
 ///
 /// watch    called after every step with the state and the mean cross-entropy of the step; false stops
+/// draw     the texts of a step
 /// throws   std::invalid_argument if an option or the state makes no sense
 void train(TrainingState& state, const LanguageTrainingOptions& options, const LanguageKernels& kernels,
-           const std::function<bool(const TrainingState&, float loss)>& watch);
+           const std::function<bool(const TrainingState&, float loss)>& watch, const BatchSource& draw = draw_batch);
 
 /// Tensors as transformers names them in LlamaForCausalLM with tied embeddings, and back.
 ///

@@ -56,7 +56,7 @@ void lay_out(Draw& draw, std::optional<std::size_t> wanted, bool packed, TensorP
     return;
   }
   // (batch, length, heads, dim), as projections produce it; for packed tensors (heads, total, dim).
-  const std::size_t outer = packed && place.shape.size() < most_dimensions ? 0 : 1;
+  const std::size_t outer = place.shape.size() == 2 || (packed && place.shape.size() < most_dimensions) ? 0 : 1;
   if (kind == 1) std::swap(order.axes[outer], order.axes[outer + 1]);
   if (kind == 2) order.step = 2 + static_cast<std::int64_t>(draw.below(2));
   if (kind == 3) std::swap(order.axes[place.shape.size() - 2], order.axes.back());
@@ -142,7 +142,9 @@ void add_attributes(const AttentionCase& a, TensorCall& call) {
   add(Role::sinks, compact_place(scalars_of(a.format), {s.heads()}), of.sinks);
   add(Role::slopes, compact_place(scalars_of(a.format), {s.heads()}), of.slopes);
   add(Role::bias, compact_place(a.format, {s.batch, a.bias_heads(), s.queries, s.keys}), of.bias);
-  add(Role::dropout, compact_place(std::nullopt, {s.batch, s.heads(), s.queries, s.keys}), of.kept);
+  std::vector<double> kept = of.kept;
+  for (double& byte : kept) byte *= 1 + static_cast<double>(a.layout % 255);  // any nonzero byte keeps a weight
+  add(Role::dropout, compact_place(std::nullopt, {s.batch, s.heads(), s.queries, s.keys}), kept);
   call.attributes.dropout_scale = of.kept.empty() ? 0 : of.dropout_scale;
   if (of.lse_gradients.empty()) return;
   if (a.sequences.any()) {

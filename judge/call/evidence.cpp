@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "proptests/report/report.hpp"
-#include "proptests/report/report_values.hpp"
+#include "proptests/report/report_parts.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "judge/call/tensor_call.hpp"
 #include "numerics/enclosures/certificate.hpp"
-#include "proptests/report/report_values.hpp"
+#include "proptests/report/report_parts.hpp"
 
 namespace softcheck::proptests {
 

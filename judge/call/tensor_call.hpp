@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "judge/op/op.hpp"
@@ -107,5 +108,29 @@ void wipe(const TensorPlace& place, const std::vector<std::size_t>& offsets, std
 
 /// The largest power of two, up to a page, that divides the address of every tensor of the call.
 std::uint64_t alignment_of(const TensorCall& call);
+
+/// The sizes (lengths, magnitudes) of a judgement's calls by dimension: the largest that was judged, and the largest
+/// that the field or the domain uses.
+class CallSizes {
+ public:
+  struct Size {
+    std::string dimension;
+    double range = 0;    // largest size in use
+    double largest = 0;  // largest size of a judged call
+  };
+
+  explicit CallSizes(std::vector<Size> sizes = {}) : sizes_(std::move(sizes)) {}
+
+  /// Records the size of a judged call. Ignores unknown dimensions.
+  void reach(std::string_view dimension, double size);
+  const std::vector<Size>& all() const { return sizes_; }
+  /// "largest called: rows 65537, n 1000001"; empty without dimensions.
+  std::string largest_called() const;
+  /// "n beyond 131072, up to 1000000: no judged call had it", for each dimension whose largest call is below its range.
+  std::vector<std::string> not_tried() const;
+
+ private:
+  std::vector<Size> sizes_;
+};
 
 }  // namespace softcheck::proptests

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "judge/call/evidence.hpp"
-#include "judge/campaigns/checkpoint_digest.hpp"
+#include "judge/campaigns/shard_file.hpp"
 #include "judge/campaigns/shard_run.hpp"
 #include "judge/kernel_judge.hpp"
 #include "judge/report/kernel_report.hpp"

@@ -1,6 +1,5 @@
 #include "judge/campaigns/plan_entry.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <optional>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -11,6 +10,8 @@
 #include <vector>
 
 #include "judge/campaigns/plan.hpp"
+#include "models/architectures/description.hpp"
+#include "models/read/checkpoint.hpp"
 #include "proptests/report/report.hpp"
 
 namespace softcheck::proptests {
@@ -77,5 +78,20 @@ std::string base64(std::string_view bytes);
 ///
 /// throws   std::invalid_argument if the text is not base64
 std::string bytes_of_base64(std::string_view text);
+
+/// SHA-256s of what a layer's certificate is about.
+struct CheckpointDigests {
+  /// Covers the configuration, the names, types and shapes of all tensors, and the first 4096 bytes of each: equal for
+  /// all layers of a checkpoint, and cheap even for hundreds of gigabytes. It distinguishes trainings, but not files
+  /// that differ in a few numbers.
+  std::string checkpoint;
+  /// Covers the configuration and every byte of the tensors that the layer's certificate reads.
+  std::string layer;
+};
+
+/// vocabulary   as in tensors_of_layer
+/// throws       as Checkpoint::read
+CheckpointDigests checkpoint_digests(const models::Checkpoint& file, const models::ModelDescription& model, int layer,
+                                     bool vocabulary);
 
 }  // namespace softcheck::proptests

@@ -7,13 +7,12 @@
 #include <fstream>
 #include <memory>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <variant>
 
 #include "experiments/sha256.hpp"
-#include "judge/campaigns/checkpoint_digest.hpp"
+#include "judge/campaigns/shard_file.hpp"
 #include "models/architectures/description.hpp"
 #include "models/read/checkpoint.hpp"
 

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <stdexcept>
 #include <system_error>
 
 #include "experiments/evaluation.hpp"

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "judge/exhaustive/enumerated_row.hpp"
 #include "judge/trial/kernel_judgement.hpp"

@@ -2,7 +2,6 @@
 #include "judge/exhaustive/enumerated_block.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "judge/exhaustive/enumerated_kernel.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>

@@ -10,7 +10,7 @@
 #include "judge/ops/attention/attention_rows.hpp"
 #include "judge/ops/rows/row_description.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/generators/attention/attention_nan.hpp"
+#include "proptests/generators/attention/attention.hpp"
 
 namespace softcheck::proptests {
 

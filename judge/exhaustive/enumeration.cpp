@@ -4,9 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <map>
-#include <optional>
 
 #include "judge/ops/rows/row_op.hpp"
 #include "numerics/enclosures/certificate.hpp"

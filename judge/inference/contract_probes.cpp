@@ -16,6 +16,7 @@
 #include "judge/ops/rows/call_judge.hpp"
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/ops/rows/row_op.hpp"
+#include "judge/trial/contract_forms.hpp"
 #include "numerics/enclosures/ulp.hpp"
 #include "proptests/generators/rows/row.hpp"
 
@@ -72,13 +73,13 @@ double ProbeSet::threshold(const numerics::Contract& contract) const {
   return verdicts.findings.empty() ? std::numeric_limits<double>::infinity() : verdicts.findings[0].threshold;
 }
 
-bool is_gradient(Op op) {
-  return op->is_attention() && std::ranges::find(op->inputs, Role::out_gradient, &OpInput::role) != op->inputs.end();
-}
-
 Prober::Prober(const KernelSource& source, Op op, Format input, Format output, const Domain& domain,
                const KernelLimits& limits)
-    : kernel_(source, limits), op_(op), input_(input), output_(output), domain_(domain) {}
+    : kernel_(source, limits),
+      op_(op),
+      input_(input),
+      output_(output),
+      domain_(op->is_attention() ? op.attention_op().narrowed(domain) : domain) {}
 
 std::vector<std::vector<double>> Prober::call(const TensorCall& tensors) {
   if (died_) return {};
@@ -160,7 +161,7 @@ void Prober::ask(const AttentionCase& attention, ProbeSet& probes,
   if (outputs.empty()) return;
   restore_heads(*asked, tensors, outputs);
   const auto got = std::make_shared<const std::vector<std::vector<double>>>(op.dense(*asked, std::move(outputs)));
-  if (is_gradient(op_)) {
+  if (is_gradient(op_) || op_->is_linear()) {
     for (Probe& probe : gradient_probes(op_, output_, *asked, *got)) probes.add(std::move(probe));
     return;
   }
@@ -173,7 +174,8 @@ void Prober::ask(const AttentionCase& attention, ProbeSet& probes,
 // Passes the rows as one call of attention. Additional heads and queries that the domain requires repeat the first one,
 // which gives the result.
 void Prober::ask_attention(const std::vector<std::vector<double>>& rows, ProbeSet& probes) {
-  const std::optional<AttentionCase> attention = attention_of(rows, input_, is_gradient(op_), domain_);
+  const std::optional<AttentionCase> attention =
+      attention_of(rows, input_, is_gradient(op_) || op_->is_linear(), domain_);
   if (!attention) return;
   std::size_t seen = 0;
   const std::size_t of_batch = attention->shape.heads() * attention->shape.queries;
@@ -300,14 +302,16 @@ void ask_scores(Prober& prober, Format input, ProbeSet& probes) {
     for (const double scale : {0.3, 1.0, 0.7, 0.25}) {  // the last one is 1 / sqrt(dim)
       AttentionCase attention;
       attention.format = input;
-      const bool gradient = is_gradient(prober.op());
+      const bool linear = prober.op()->is_linear(), gradient = linear || is_gradient(prober.op());
+      const std::size_t heads = linear ? 1 : 4, columns = heads;
       attention.outputs = gradient ? 1 : 3;
-      attention.scale = scale;
-      attention.shape = {.batch = 1, .kv_heads = 4, .group = 1, .queries = 4, .keys = keys, .dim = 16, .value_dim = 4};
-      fill(attention.queries, 4 * 4 * 16);
-      fill(attention.keys, 4 * keys * 16);
-      fill(attention.values, 4 * keys * 4);
-      if (gradient) fill(attention.gradients, 4 * 4 * 4);
+      attention.scale = linear ? 1 : scale;
+      attention.shape = {
+          .batch = 1, .kv_heads = heads, .group = 1, .queries = 4, .keys = keys, .dim = 16, .value_dim = columns};
+      fill(attention.queries, heads * 4 * 16);
+      fill(attention.keys, heads * keys * 16);
+      fill(attention.values, heads * keys * columns);
+      if (gradient) fill(attention.gradients, heads * 4 * columns);
       prober.ask(attention, probes);
     }
   }

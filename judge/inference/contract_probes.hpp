@@ -99,9 +99,6 @@ class Prober {
   std::size_t refused_ = 0;
 };
 
-/// Is the op attention's gradient? Its results show coefficients in dv, and have the inputs' format.
-bool is_gradient(Op op);
-
 /// Calls the kernel with pairs of logits that differ by D theta: the error depends on the exponential but not on the
 /// order of summation.
 ///

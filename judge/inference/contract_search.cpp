@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <span>
-#include <utility>
 
 #include "judge/inference/gradient_probes.hpp"
 

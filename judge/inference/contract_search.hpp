@@ -2,16 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "judge/inference/contract_forms.hpp"
 #include "judge/inference/contract_grade.hpp"
 #include "judge/inference/contract_probes.hpp"
+#include "judge/trial/contract_forms.hpp"
 #include "judge/trial/kernel_judgement.hpp"
 #include "numerics/rounding/contract.hpp"
 #include "proptests/generators/rows/row.hpp"

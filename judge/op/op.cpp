@@ -70,7 +70,7 @@ bool is_item(double value, std::size_t n) {
 }
 
 std::string_view to_string(Role role) {
-  static constexpr std::array<std::string_view, 27> names{"logits",
+  static constexpr std::array<std::string_view, 29> names{"logits",
                                                           "mask",
                                                           "q",
                                                           "k",
@@ -96,7 +96,9 @@ std::string_view to_string(Role role) {
                                                           "top_p",
                                                           "min_p",
                                                           "temperature",
-                                                          "teacher"};
+                                                          "teacher",
+                                                          "hidden",
+                                                          "weight"};
   return names.at(static_cast<std::size_t>(role));
 }
 

@@ -41,7 +41,9 @@ class AttentionOp;
   OP(attention)                   \
   OP(adaptive_attention)          \
   OP(sigmoid_attention)           \
-  OP(attention_backward)
+  OP(attention_backward)          \
+  OP(linear_cross_entropy)        \
+  OP(linear_cross_entropy_backward)
 
 /// The meaning of a tensor to its op: the ABI's softcheck_role (kernels/abi/softcheck_kernel.h).
 enum class Role : std::uint32_t {
@@ -72,6 +74,8 @@ enum class Role : std::uint32_t {
   min_p = SOFTCHECK_ROLE_MIN_P,
   temperature = SOFTCHECK_ROLE_TEMPERATURE,
   teacher = SOFTCHECK_ROLE_TEACHER,
+  hidden = SOFTCHECK_ROLE_HIDDEN,
+  weight = SOFTCHECK_ROLE_WEIGHT,
 };
 
 /// How many values an input or output has.
@@ -171,8 +175,10 @@ struct OpTraits {
   std::uint32_t number = 0;  // the ABI's op; 0: version 1 leaves the op to the plug-in
   ContractAnswers answers = {};
 
-  /// Of queries, keys and values; else of rows.
-  constexpr bool is_attention() const { return inputs.front().role == Role::query; }
+  /// Of queries, keys and values; else of rows. A linear layer's loss is judged like attention: its hidden states are
+  /// the queries, its classes the keys.
+  constexpr bool is_attention() const { return inputs.front().role == Role::query || is_linear(); }
+  constexpr bool is_linear() const { return inputs.front().role == Role::hidden; }
   /// The drawn row has the log-sum-exps of states. In a call it is the last input; its shape is (n, rows), that of
   /// vectors (n, rows, width); it is f32 if the other inputs have 16 bits.
   constexpr bool is_of_states() const { return inputs.front().role == Role::lse; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "judge/call/evidence.hpp"
 #include "judge/trial/command_line.hpp"
@@ -151,10 +152,10 @@ std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudg
       story.push_back("replay: " + command_line(subject, one_case));
       continue;
     }
+    if (std::string why = cause_of(subject, *cause.failed); !why.empty()) story.push_back(std::move(why));
     story.push_back(cause.property->name + (fails_alone(found) ? " made a call that fails alone, too"
                                                                : " fails on " + logits_text(found.size)));
     for (const std::string& line : proptests::failure_lines(*cause.failed)) story.push_back("  " + line);
-    if (const std::string why = cause_of(subject, *cause.failed); !why.empty()) story.push_back("  " + why);
     if (causes.size() == 1 && std::isinf(slack) && std::isfinite(cause.failed->slack)) {
       story.emplace_back("slack inf is of another case: one with a NaN, an infinity or a value that has to be exact");
     }

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "judge/call/evidence.hpp"
 #include "judge/report/failure_story.hpp"
@@ -139,11 +137,18 @@ void tell_failures(const KernelSubject& subject, const KernelJudgement& judgemen
     row->details = row->failed.empty() ? story_of_larger_case(subject, judgement, row->claim)
                                        : story_of(subject, judgement, row->claim, row->slack, reported_case_texts);
   }
-  // What causes all failures stands above the first wrong values.
+  // The causes that were found by other calls stand above the first wrong values that have none of their own.
   const auto first =
       std::ranges::find_if(ordered, [](const ReportRow* row) { return row->errors && !row->failed.empty(); });
   if (first == ordered.end()) return;
-  std::ranges::copy_if(judgement.notes, std::inserter((*first)->details, (*first)->details.begin()), is_cause);
+  std::vector<std::string>& details = (*first)->details;
+  auto place = details.begin();
+  for (auto line = details.begin(); line != details.end(); ++line) {
+    if (!line->starts_with("Kernel.") || (line != details.begin() && is_cause(*std::prev(line)))) continue;
+    place = line;
+    break;
+  }
+  std::ranges::copy_if(judgement.notes, std::inserter(details, place), is_cause);
 }
 
 }  // namespace
@@ -164,7 +169,8 @@ std::string inference_hint(const KernelSubject& subject, const KernelJudgement& 
     if (!found.error.empty()) return "";
     for (const Certificate& certificate : found.failed) {
       const bool is_value = std::ranges::find(values, certificate.claim) != values.end();
-      const bool is_grave = !(certificate.slack < most) || kind_of(certificate) < WrongValue::wrong;
+      const bool is_grave = !(certificate.slack < most) || kind_of(certificate) < WrongValue::wrong ||
+                            (is_value && !cause_of(subject, certificate).empty());
       if (is_value ? is_grave : certificate.claim != "kernel.masked_row") return "";
       failed += is_value ? 1 : 0;
     }
@@ -184,8 +190,9 @@ std::string summary_of(const KernelJudgement& judgement) {
     return judgement.ended_early.empty() ? verdict : verdict + ": " + judgement.ended_early;
   const std::string times = times_threshold(cause.failed->slack);
   std::string what = times.empty() ? "" : ", " + times;
-  if (cause.kind < WrongValue::wrong && cause.kind != WrongValue::ended) {
-    what = ", got " + number_text(evidence_of(*cause.failed)->value->got);
+  const KernelEvidence* evidence = evidence_of(*cause.failed);
+  if (evidence != nullptr && evidence->value && (times.empty() || cause.kind < WrongValue::wrong)) {
+    what = ", got " + number_text(evidence->value->got);
   }
   return verdict + ": " + cause.failed->claim + " does not hold on " +
          logits_text(cause.property->outcome.counterexample->size) + what;
@@ -212,13 +219,17 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   const std::string narrow = narrow_accumulator(subject.contract);
   if (!narrow.empty()) whole.details.push_back(narrow);
   for (const std::string& claim : subject.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
-  const bool told =
-      std::ranges::any_of(rows, [](const ReportRow& row) { return !row.details.empty() && is_cause(row.details[0]); });
+  const auto is_told = [&](const std::string& note) {
+    return std::ranges::any_of(rows, [&](const ReportRow& row) { return std::ranges::count(row.details, note) > 0; });
+  };
+  // A failing function often prints the same for each call: show the output of the shown call only.
+  const bool shows_output = std::ranges::any_of(rows, shows_printed);
   whole.verbose = judgement.refusals;
   for (const std::string& note : judgement.notes) {
-    if (told && is_cause(note)) continue;
+    if (is_cause(note) && is_told(note)) continue;
     const bool is_of_a_pass = judgement.verdict == ReportVerdict::fail && note.starts_with("largest called: ");
-    (is_of_a_pass ? whole.verbose : whole.details).push_back(note);
+    const bool is_shown = shows_output && note.starts_with("first printed something ");
+    (is_of_a_pass || is_shown ? whole.verbose : whole.details).push_back(note);
   }
   whole.not_tried = judgement.not_tried;
   whole.coverage = judgement.coverage.entries();
@@ -229,14 +240,10 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   std::vector<std::string>& lines_of_isolation = subject.source.forwarded ? whole.details : whole.verbose;
   if (!judgement.isolation.empty()) lines_of_isolation.push_back("isolation: " + judgement.isolation);
   if (judgement.printed_bytes > 0) {
-    // A failing function often prints the same for each call: show the output of the shown call only.
-    const bool shown = std::ranges::any_of(rows, shows_printed);
-    const std::vector<std::string> lines = shown ? std::vector<std::string>{} : judgement.printed_lines;
-    whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) + " bytes" +
-                            (shown           ? "; those of the failing call stand above"
-                             : lines.empty() ? ""
-                                             : "; the last lines:"));
-    for (const std::string& line : lines) whole.details.push_back("  | " + line);
+    const std::string bytes = "the kernel printed " + std::to_string(judgement.printed_bytes) + " bytes";
+    const std::vector<std::string>& lines = judgement.printed_lines;
+    (shows_output ? whole.verbose : whole.details).push_back(bytes + (lines.empty() ? "" : "; the last lines:"));
+    for (const std::string& line : lines) (shows_output ? whole.verbose : whole.details).push_back("  | " + line);
   }
   rows.push_back(std::move(whole));
   return rows;

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "judge/inference/contract_forms.hpp"
 #include "judge/trial/command_line.hpp"
+#include "judge/trial/contract_forms.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -64,7 +64,7 @@ std::vector<Contract> candidates(Op op, const Contract& contract, const TensorJu
 // The task with attributes that the caller may have forgotten, the likeliest first.
 std::vector<std::pair<std::string, TensorTask>> readings(const TensorTask& task) {
   std::vector<std::pair<std::string, TensorTask>> result;
-  if (!task.op->is_attention()) return result;
+  if (!task.op->is_attention() || task.op->is_linear()) return result;
   const auto add = [&](const char* words, bool causal, bool top_left) {
     if (causal == task.causal && top_left == task.attributes.causal_top_left) return;
     result.emplace_back(words, task);

@@ -194,6 +194,14 @@ void decode_elements(const GivenTensor& tensor, std::int64_t offset, std::int64_
   }
 }
 
+std::vector<double> decoded(const GivenTensor& tensor) {
+  const RowWalk walk(tensor.shape);
+  std::vector<double> values(walk.rows());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    decode_elements(tensor, walk.offset(i, tensor.strides), 1, std::span(values).subspan(i, 1));
+  return values;
+}
+
 std::int64_t integer_at(const GivenTensor& tensor, std::int64_t offset) {
   const std::byte* const first = tensor.first + offset * static_cast<std::int64_t>(tensor.integer_bits / 8);
   if (tensor.integer_bits == 32) {

@@ -82,6 +82,9 @@ class RowWalk {
 /// stride   in elements, of any sign
 void decode_elements(const GivenTensor& tensor, std::int64_t offset, std::int64_t stride, std::span<double> values);
 
+/// All of its numbers, row-major.
+std::vector<double> decoded(const GivenTensor& tensor);
+
 /// One element of an integer tensor.
 std::int64_t integer_at(const GivenTensor& tensor, std::int64_t offset);
 

@@ -164,15 +164,6 @@ class BiasAtHand {
   std::unique_ptr<BiasGradient> gradient_;
 };
 
-// The tensor's numbers, row-major.
-std::vector<double> decoded(const GivenTensor& tensor) {
-  const RowWalk walk(tensor.shape);
-  std::vector<double> values(walk.rows());
-  for (std::size_t i = 0; i < values.size(); ++i)
-    decode_elements(tensor, walk.offset(i, tensor.strides), 1, std::span(values).subspan(i, 1));
-  return values;
-}
-
 std::size_t rows_before(const TensorTask& task, std::size_t which) {
   const std::vector<RowBlock> blocks = row_blocks(task);
   std::size_t rows = 0;

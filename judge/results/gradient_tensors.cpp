@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "judge/results/four_dimensions.hpp"
+#include "judge/results/attention_tensors.hpp"
 #include "judge/results/given_tensor.hpp"
 #include "judge/results/task_checks.hpp"
 

@@ -2,15 +2,12 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "judge/ops/attention/attention_gradient.hpp"
 #include "judge/results/attention_tensors.hpp"
-#include "judge/results/four_dimensions.hpp"
 #include "judge/results/tensor_judge.hpp"
 #include "proptests/generators/attention/attention.hpp"
 
@@ -49,7 +46,7 @@ class GradientTensors {
   QueryKind kind(std::size_t query) const { return kinds_[query]; }
   NanOfKey nan_of_key(std::size_t key) const;
   bool sees(std::size_t query, std::size_t key) const;
-  /// Row numbers within the task (task_rows.hpp).
+  /// Row numbers within the task (tensor_tally.hpp).
   std::size_t row_of_query(std::size_t query) const { return first_query_ + query; }
   std::size_t row_of_key(std::size_t key) const { return first_key_ + key; }
 

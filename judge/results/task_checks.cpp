@@ -224,7 +224,7 @@ void require_attributes(const TensorTask& task) {
 
 bool has_parts(Op op) { return !op->extents.empty(); }
 
-bool is_attention_gradient(Op op) { return op->is_attention() && has_parts(op); }
+bool is_attention_gradient(Op op) { return op->is_attention() && has_parts(op) && !op->is_linear(); }
 
 // The first input, unless its rows may be wider than the format.
 Role role_of_format(Op op) { return op->is_of_states() ? op->inputs[1].role : op->inputs[0].role; }
@@ -339,10 +339,10 @@ void require_parameters(const TensorTask& task) {
   if (!(task.theta >= 0x1p-1000 && task.theta <= 0x1p1000)) {
     refuse_parameter("theta", "a temperature in [2^-1000, 2^1000]", task.theta);
   }
-  if (!task.op->is_attention() && task.scale != 1) refuse_parameter("scale", "1, as " + op + " has none", task.scale);
+  const bool scores = task.op->is_attention() && !task.op->is_linear();
+  if (!scores && task.scale != 1) refuse_parameter("scale", "1, as " + op + " has none", task.scale);
   if (!std::isfinite(task.scale)) refuse_parameter("scale", "a finite number", task.scale);
-  if (!task.op->is_attention() && task.causal)
-    throw std::invalid_argument("causal: need false, as " + op + " has none");
+  if (!scores && task.causal) throw std::invalid_argument("causal: need false, as " + op + " has none");
   require_attributes(task);
 }
 

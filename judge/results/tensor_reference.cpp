@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <stdexcept>
 #include <tuple>
 
@@ -14,6 +13,7 @@
 #include "judge/results/exact_query.hpp"
 #include "judge/results/gradient_judge.hpp"
 #include "judge/results/gradient_tensors.hpp"
+#include "judge/results/linear_tensors.hpp"
 #include "judge/results/row_tensors.hpp"
 #include "judge/results/task_checks.hpp"
 #include "judge/results/tensor_judge.hpp"
@@ -187,6 +187,7 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
   require_room(task, which, upper.size());
   require_input(task, contract);
   const numerics::PrecisionScope precision(113);
+  if (task.op->is_linear()) return reference_of_linear(task, contract, which, lower, upper);
   if (is_attention_gradient(task.op)) return reference_of_gradient(task, contract, which, lower, upper);
   if (task.op->is_attention()) {
     const AttentionTask by = attention_task(task, contract);
@@ -218,6 +219,7 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
   require_room(task, which, allowed.size());
   require_input(task, contract);
   const numerics::PrecisionScope precision(113);
+  if (task.op->is_linear()) return thresholds_of_linear(task, contract, which, allowed);
   if (is_attention_gradient(task.op)) return thresholds_of_gradient(task, contract, which, allowed);
   if (task.op->is_attention()) {
     const AttentionTask by = attention_task(task, contract);
@@ -247,13 +249,15 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
 numerics::Contract contract_for(const TensorTask& task, std::string_view words,
                                 std::optional<numerics::Format> output) {
   const numerics::Format input = input_format(task);
-  const numerics::Format usual = task.op->is_attention() ? input : output_format(task.op, input);
+  const bool as_inputs = task.op->is_attention() && (!task.op->is_linear() || has_parts(task.op));
+  const numerics::Format usual = as_inputs ? input : output_format(task.op, input);
   return numerics::parse_contract(words, input, output.value_or(usual));
 }
 
 std::vector<std::int64_t> output_shape(const TensorTask& task, std::size_t which) {
   require_output_number(task, which);
   if (!task.op->is_attention()) return RowTensors(task).output_shape(which);
+  if (task.op->is_linear()) return shape_of_linear(task, which);
   return is_attention_gradient(task.op) ? GradientTensors(task).output_shape(which)
                                         : AttentionTensors(task).output_shape(which);
 }

@@ -11,7 +11,7 @@
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/results/given_tensor.hpp"
 #include "judge/results/task_checks.hpp"
-#include "judge/results/task_rows.hpp"
+#include "judge/results/tensor_tally.hpp"
 #include "judge/trial/kernel_claims.hpp"
 #include "judge/verdict/certificate_text.hpp"
 #include "numerics/enclosures/enclosure.hpp"
@@ -135,6 +135,7 @@ const char* word_of_decision(numerics::Decision decision) {
 std::string parameters_text(const TensorTask& task) {
   const Attributes& a = task.attributes;
   std::string text;
+  if (task.op->is_linear()) return fmt::format(", ignore_index {}", a.ignore_index);
   if (task.op->is_attention()) {
     text = fmt::format(", scale {}{}", task.scale, task.causal ? ", causal" : "");
     const auto window = [](std::int64_t plus_1) { return plus_1 == 0 ? "all" : std::to_string(plus_1 - 1); };

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "judge/results/task_rows.hpp"
 #include "judge/results/tensor_judge.hpp"
+#include "judge/results/tensor_tally.hpp"
 
 namespace softcheck::proptests {
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/results/task_checks.hpp"
@@ -54,7 +53,9 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
   OrderedJson result = OrderedJson::parse(to_json(Report{judgement.rows}));
   result["op"] = to_string(task.op);
   result["contract"] = numerics::to_string(contract);
-  if (task.op->is_attention()) {
+  if (task.op->is_linear()) {
+    result["ignore_index"] = task.attributes.ignore_index;
+  } else if (task.op->is_attention()) {
     result["scale"] = task.scale;
     result["causal"] = task.causal;
     if (task.op->attributes) {

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <new>
-#include <stdexcept>
 #include <system_error>
 
 #include "kernels/abi/kernel_call.hpp"

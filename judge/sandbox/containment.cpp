@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "judge/sandbox/descriptor.hpp"
+#include "judge/sandbox/process_keeper.hpp"
 
 namespace softcheck::proptests {
 namespace {

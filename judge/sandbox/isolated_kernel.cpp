@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "judge/sandbox/call_page.hpp"
-#include "judge/sandbox/environment_bits.hpp"
 #include "judge/sandbox/guarded_pages.hpp"
 #include "judge/sandbox/kernel_child.hpp"
 #include "judge/sandbox/printed_lines.hpp"

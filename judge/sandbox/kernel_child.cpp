@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cfenv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -18,6 +19,10 @@
 
 #include "judge/sandbox/printed_lines.hpp"
 #include "judge/sandbox/process_keeper.hpp"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 namespace softcheck::proptests {
 namespace {
@@ -266,6 +271,28 @@ std::string KernelChild::printed_tail() const { return last_bytes(printed_.numbe
 std::size_t KernelChild::printed_bytes() const {
   const off_t bytes = lseek(printed_.number(), 0, SEEK_END);
   return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);
+}
+
+EnvironmentBits environment_bits() {
+  EnvironmentBits bits;
+#if defined(__x86_64__)
+  unsigned long flags = 0;
+  // Skip the red zone: pushfq would overwrite values that the compiler keeps there.
+  __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\tpop %0\n\tlea 128(%%rsp), %%rsp\n\tcld" : "=r"(flags)::"cc");
+  bits.backwards = (flags & 0x400) != 0;
+  struct alignas(16) Saved {
+    std::uint16_t control, status;
+    std::uint8_t in_use, rest[507];
+  } saved;
+  __asm__ volatile("fxsave64 %0" : "=m"(saved));
+  bits.x87 = static_cast<std::uint32_t>(saved.control) << 8 | saved.in_use;
+  bits.control = _mm_getcsr() & ~0x3fu;
+#elif defined(__aarch64__)
+  __asm__ volatile("mrs %0, fpcr" : "=r"(bits.control));
+#else
+  bits.control = static_cast<std::uint64_t>(std::fegetround());
+#endif
+  return bits;
 }
 
 }  // namespace softcheck::proptests

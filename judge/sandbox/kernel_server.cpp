@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -18,7 +17,6 @@
 
 #include "judge/sandbox/call_page.hpp"
 #include "judge/sandbox/device_tensors.hpp"
-#include "judge/sandbox/environment_bits.hpp"
 #include "judge/sandbox/kernel_child.hpp"
 #include "judge/sandbox/process_keeper.hpp"
 

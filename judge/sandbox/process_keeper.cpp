@@ -15,8 +15,6 @@
 #include <string>
 #include <thread>
 
-#include "judge/sandbox/descriptor.hpp"
-
 namespace softcheck::proptests {
 namespace {
 

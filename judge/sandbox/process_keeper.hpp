@@ -1,6 +1,9 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <functional>
+#include <utility>
 
 #include "judge/sandbox/containment.hpp"
 
@@ -25,5 +28,29 @@ struct EndMessage {
 ///
 /// all   kill every process of the namespace except the first
 void end_children(bool all);
+
+/// A file descriptor that is closed with its owner.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor() { reset(); }
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      reset();
+      number_ = std::exchange(other.number_, -1);
+    }
+    return *this;
+  }
+
+  int number() const { return number_; }
+  void reset() {
+    if (number_ >= 0) close(number_);
+    number_ = -1;
+  }
+
+ private:
+  int number_;
+};
 
 }  // namespace softcheck::proptests

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
 #include "judge/survivors/criterion.hpp"

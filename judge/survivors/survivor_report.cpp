@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <vector>
 
 #include "judge/survivors/survivor_matrix.hpp"
 

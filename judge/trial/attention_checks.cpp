@@ -1,4 +1,3 @@
-// Checks of attention kernels, one function per property.
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -10,6 +9,8 @@
 #include "judge/ops/attention/attention_rows.hpp"
 #include "judge/trial/attention_trial.hpp"
 #include "numerics/formats/special_values.hpp"
+
+// Checks of attention kernels, one function per property.
 
 namespace softcheck::proptests {
 namespace {
@@ -48,6 +49,29 @@ std::vector<double> first_of_each(const std::vector<double>& numbers, std::size_
     if (k % size < kept) result.push_back(numbers[k]);
   }
   return result;
+}
+
+// Gives each attribute that is on another value.
+AttentionAttributes changed(AttentionAttributes a) {
+  const auto longer = [](std::optional<std::size_t>& side) {
+    if (side) ++*side;
+  };
+  longer(a.window_left);
+  longer(a.window_right);
+  a.softcap /= 2;
+  for (std::vector<double>* numbers : {&a.sinks, &a.slopes, &a.bias, &a.kept, &a.lse_gradients}) {
+    std::ranges::reverse(*numbers);
+  }
+  for (double& slope : a.slopes) slope /= 2;
+  for (double& sink : a.sinks) sink = -sink;
+  return a;
+}
+
+// Overwrites the numbers of all sequences except one.
+void fill_others(std::vector<double>& numbers, std::size_t of_each, std::size_t stays, double value) {
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    if (k / of_each != stays) numbers[k] = value;
+  }
 }
 
 }  // namespace
@@ -258,10 +282,11 @@ Certificates AttentionTrial::far_apart(const AttentionCase& attention) {
   // Two batches or heads of one key head: gigabytes of addresses but few pages of memory. Each call has its own child.
   AttentionCase two = attention;
   const AttentionShape& s = two.shape;
-  if (s.batch < 2 && s.kv_heads < 2) return certificates;
+  const std::size_t places = two.attributes.classes ? std::max(s.queries, s.keys) : s.batch * s.kv_heads;
+  if (places < 2) return certificates;
   // Each batch and head has pages of its own.
   constexpr std::size_t most_places = 1024;
-  if (s.batch * s.kv_heads > most_places) {
+  if (places > most_places) {
     not_tried_.insert("indices beyond 2^31: the domain has no call of 2 to " + std::to_string(most_places) +
                       " batches and heads");
     return certificates;
@@ -274,6 +299,74 @@ Certificates AttentionTrial::far_apart(const AttentionCase& attention) {
     not_tried_.insert(std::string("indices beyond 2^31: ") + error.what());
   }
   return certificates;
+}
+
+Certificates AttentionTrial::after_other_attributes(const AttentionCase& attention) {
+  AttentionCase other = attention, none = attention;
+  other.attributes = changed(attention.attributes);
+  none.attributes = {};
+  none.attributes.top_left = attention.attributes.top_left;
+  none.attributes.cache = attention.attributes.cache;
+  return in_turn({{attention, ""},
+                  {other, " (other attributes)"},
+                  {none, " (no attributes)"},
+                  {attention, " (after other calls)"}});
+}
+
+Certificates AttentionTrial::outside_window(const AttentionCase& attention) {
+  Certificates certificates;
+  const AttentionShape& s = attention.shape;
+  if (s.queries == 0) return certificates;
+  const auto query = [&](std::size_t b) { return attention.queries_of(b) / 2; };
+  AttentionCase poisoned = attention;
+  poisoned.mask.clear();
+  if (!domain_.hides_finite_numbers()) {
+    for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
+      for (std::size_t j = 0; j < s.keys; ++j) {
+        if (poisoned.sees(head / s.kv_heads, 0, query(head / s.kv_heads), j)) continue;
+        const std::size_t row = head * s.keys + j;
+        std::fill_n(poisoned.keys.begin() + static_cast<std::ptrdiff_t>(row * s.dim), s.dim, numerics::nan);
+        std::fill_n(poisoned.values.begin() + static_cast<std::ptrdiff_t>(row * s.value_dim), s.value_dim,
+                    numerics::nan);
+      }
+    }
+  }
+  const std::string remark = domain_.hides_finite_numbers() ? ""
+                             : attention.sequences.any()
+                                 ? " (NaN where the middle query of each sequence does not look)"
+                                 : " (NaN where query " + std::to_string(s.queries / 2) + " does not look)";
+  const Outputs got = call(poisoned, remark, certificates);
+  judge(poisoned, got, remark, certificates,
+        {[&](std::size_t b, std::size_t, std::size_t i) { return i == query(b); }});
+  return certificates;
+}
+
+Certificates AttentionTrial::other_sequences(const AttentionCase& attention) {
+  Certificates certificates;
+  const AttentionShape& s = attention.shape;
+  std::size_t stays = s.scores() % s.batch;
+  for (std::size_t tried = 0; tried < s.batch && attention.queries_of(stays) == 0; ++tried)
+    stays = (stays + 1) % s.batch;
+  AttentionCase poisoned = attention;
+  if (s.batch > 1 && !domain_.hides_finite_numbers()) {
+    fill_others(poisoned.queries, s.heads() * s.queries * s.dim, stays, numerics::nan);
+    fill_others(poisoned.keys, s.kv_heads * s.keys * s.dim, stays, numerics::nan);
+    fill_others(poisoned.values, s.kv_heads * s.keys * s.value_dim, stays, numerics::nan);
+    fill_others(poisoned.gradients, s.heads() * s.queries * s.value_dim, stays, numerics::nan);
+    fill_others(poisoned.attributes.lse_gradients, s.heads() * s.queries, stays, numerics::nan);
+  }
+  const std::string remark = " (NaN in all sequences but " + std::to_string(stays) + ")";
+  const Outputs got = call(poisoned, remark, certificates);
+  judge(poisoned, got, remark, certificates, {[&](std::size_t b, std::size_t, std::size_t) { return b == stays; }});
+  return certificates;
+}
+
+Certificates AttentionTrial::after_other_lengths(const AttentionCase& attention) {
+  AttentionCase other = attention;
+  std::ranges::reverse(other.sequences.queries);
+  std::ranges::reverse(other.sequences.keys);
+  if (other.sequences.order != 0) ++other.sequences.order;
+  return in_turn({{attention, ""}, {other, " (lengths in reverse order)"}, {attention, " (after other calls)"}});
 }
 
 }  // namespace softcheck::proptests

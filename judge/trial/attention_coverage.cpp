@@ -4,11 +4,10 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "proptests/generators/attention/attention_nan.hpp"
+#include "proptests/generators/attention/attention.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -39,14 +38,26 @@ Classes classes_of(const AttentionCase& a, std::size_t outputs) {
 constexpr std::size_t layout_of_mask = static_cast<std::size_t>(Trait::layout) + 3;
 constexpr std::size_t first_output = layout_of_mask + 1, first_of_nan = first_output + 3;
 
+// Has the loss of a linear layer such a choice?
+bool is_of_linear(Trait trait) {
+  static constexpr std::array none{Trait::values, Trait::batch, Trait::kv_heads,   Trait::group,  Trait::causal,
+                                   Trait::scale,  Trait::mask,  Trait::mask_bytes, Trait::outputs};
+  const bool of_values = static_cast<std::size_t>(trait) == layout_of_mask - 1;
+  return std::ranges::find(none, trait) == none.end() && !of_values &&
+         static_cast<std::size_t>(trait) != layout_of_mask;
+}
+
 // The dimension as it applies to the op; nothing if the op has no such choice.
 std::optional<CoverageDimension> dimension(Op op, Trait trait) {
   const auto index = static_cast<std::size_t>(trait);
+  if (op->is_linear() && !is_of_linear(trait)) return std::nullopt;
   const AttentionDimension& one = attention_dimensions()[index];
   const bool of_one_output = op->outputs.size() == 1;
   if (of_one_output && index > first_output && index < first_of_nan) return std::nullopt;
   if (trait == Trait::outputs && (op->all_outputs || of_one_output)) return std::nullopt;
   if (!op->all_outputs) return CoverageDimension{one.name, one.classes};
+  if (op->is_linear() && index == layout_of_mask - 3) return CoverageDimension{"layout of hidden", one.classes};
+  if (op->is_linear() && index == layout_of_mask - 2) return CoverageDimension{"layout of weight", one.classes};
   const bool of_output = index >= first_output && index < std::min(first_output + op->outputs.size(), first_of_nan);
   return CoverageDimension{of_output ? "layout of " + std::string(op->outputs[index - first_output]) : one.name,
                            one.classes};
@@ -111,7 +122,8 @@ void excuse_impossible(Coverage& coverage, Op op, const AttentionOptions& option
       const bool of_a_nan = d >= static_cast<std::size_t>(Trait::nan_tensor);
       // A choice without a mask still has a layout and bytes for it; no call has those classes.
       const bool of_a_mask = d == static_cast<std::size_t>(Trait::mask_bytes) || d == layout_of_mask;
-      const bool is_there = !(of_a_nan && options.domain.finite) && !(of_a_mask && no_mask);
+      const bool of_no_value = op->is_linear() && of_a_nan && one.classes[c] == "value";
+      const bool is_there = !(of_a_nan && options.domain.finite) && !(of_a_mask && no_mask) && !of_no_value;
       if (is_there && is_possible(choice, options, budget)) continue;
       excuse(coverage, op, static_cast<Trait>(d), c,
              options.domain.everything() ? "larger than this effort draws" : "outside the domain");

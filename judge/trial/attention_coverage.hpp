@@ -1,8 +1,6 @@
 #pragma once
 
-#include <string>
-
-#include "judge/call/call_sizes.hpp"
+#include "judge/call/tensor_call.hpp"
 #include "judge/op/op.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/report/coverage.hpp"

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <cstdint>
+#include <numbers>
 
 #include "judge/trial/command_line.hpp"
 
@@ -11,16 +12,6 @@ namespace {
 
 // Failing calls to test: a reading that is right in this many of them is not right by accident.
 constexpr std::size_t max_probed = 8;
-
-constexpr std::size_t interleaved_reading = 3;
-constexpr std::array<const char*, 4> readings{
-    "of a call without causality", "of a causal call whose last query stands at the last key (domain causal)",
-    "of a causal call whose first query stands at the first key (domain causal=top-left)",
-    "of a call whose query head h reads key head h % kv_heads (domain heads=interleaved)"};
-
-std::size_t reading_of(const AttentionCase& attention) {
-  return !attention.causal ? 0 : attention.attributes.top_left ? 2 : 1;
-}
 
 // The call in which query head h reads key head key_head(h) of the given one; it has a key head per query head.
 AttentionCase with_key_heads(const AttentionCase& attention, const std::function<std::size_t(std::size_t)>& key_head) {
@@ -46,6 +37,52 @@ AttentionCase with_key_heads(const AttentionCase& attention, const std::function
 AttentionCase with_interleaved_heads(const AttentionCase& attention) {
   return with_key_heads(attention, [&](std::size_t h) { return h % attention.shape.kv_heads; });
 }
+
+AttentionCase with_causality(AttentionCase attention, bool causal, bool top_left) {
+  attention.causal = causal;
+  attention.attributes.top_left = top_left;
+  return attention;
+}
+
+AttentionCase with_scale(AttentionCase attention, double scale) {
+  attention.scale = scale;
+  return attention;
+}
+
+AttentionCase with_inverted_mask(AttentionCase attention) {
+  for (std::uint8_t& visible : attention.mask) visible = visible == 0 ? 1 : 0;
+  return attention;
+}
+
+// The calls that a kernel may have read into a given one.
+struct Reading {
+  const char* text;
+  AttentionCase (*of)(const AttentionCase&);
+};
+
+constexpr std::array<Reading, AttentionHints::reading_count> readings{{
+    {"of a call without causality", [](const AttentionCase& a) { return with_causality(a, false, false); }},
+    {"of a causal call whose last query stands at the last key (domain causal)",
+     [](const AttentionCase& a) { return with_causality(a, true, false); }},
+    {"of a causal call whose first query stands at the first key (domain causal=top-left)",
+     [](const AttentionCase& a) { return with_causality(a, true, true); }},
+    {"of a call whose query head h reads key head h % kv_heads (domain heads=interleaved)",
+     [](const AttentionCase& a) {
+       const bool has_groups = a.shape.kv_heads > 1 && a.shape.group > 1 && !a.is_interleaved();
+       return has_groups ? with_interleaved_heads(a) : a;
+     }},
+    {"of a call with scale 1: the scores are not scaled", [](const AttentionCase& a) { return with_scale(a, 1); }},
+    {"of a call with scale 1/sqrt(dim), whatever scale the call has",
+     [](const AttentionCase& a) {
+       return with_scale(a, 1 / std::sqrt(static_cast<double>(std::max<std::size_t>(1, a.shape.dim))));
+     }},
+    {"of a call whose scale is the square of this call's: the scores are scaled twice",
+     [](const AttentionCase& a) { return with_scale(a, a.scale * a.scale); }},
+    {"of a call with scale * ln 2: exp2 of scores that were not multiplied by log2(e)",
+     [](const AttentionCase& a) { return with_scale(a, a.scale * std::numbers::ln2); }},
+    {"of a call with the opposite mask, where true means hidden",
+     [](const AttentionCase& a) { return with_inverted_mask(a); }},
+}};
 
 // Does the domain restrict only heads, causality, masks and how lengths relate?
 bool is_plain(const Domain& domain) {
@@ -104,14 +141,9 @@ void AttentionHints::ask(const AttentionCase& attention, const std::function<boo
   const bool is_dense = attention.gradients.empty() && !attention.sequences.any() && !attention.attributes.window();
   if (!is_dense || probed_ == max_probed || !is_finite(attention)) return;  // 0 * NaN fails under every reading
   ++probed_;
-  const bool has_groups = attention.shape.kv_heads > 1 && attention.shape.group > 1;
-  if (has_groups && !attention.is_interleaved() && is_right(with_interleaved_heads(attention)))
-    ++right_[interleaved_reading];
-  for (std::size_t k = 0; k < interleaved_reading; ++k) {
-    AttentionCase other = attention;
-    other.causal = k > 0;
-    other.attributes.top_left = k == 2;
-    if (k != reading_of(attention) && is_right(other)) ++right_[k];
+  for (std::size_t k = 0; k < readings.size(); ++k) {
+    const AttentionCase other = readings[k].of(attention);
+    if (other != attention && is_right(other)) ++right_[k];
   }
 }
 
@@ -120,7 +152,7 @@ std::string AttentionHints::reading() const {
   if (probed_ == 0 || found == right_.end()) return "";
   const auto k = static_cast<std::size_t>(found - right_.begin());
   return "cause: the first " + std::to_string(probed_) +
-         (probed_ == 1 ? " call that fails has" : " calls that fail have") + " the results " + readings[k];
+         (probed_ == 1 ? " call that fails has" : " calls that fail have") + " the results " + readings[k].text;
 }
 
 std::string AttentionHints::domain(const KernelSubject& subject) const {

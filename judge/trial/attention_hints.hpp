@@ -12,17 +12,19 @@
 
 namespace softcheck::proptests {
 
-/// Looks for what the failing calls of attention have in common: another causality or order of heads by which their
-/// results are right, or a domain word that excludes all of them. The report notes it as the first thing to look at; it
-/// is not a finding.
+/// Looks for what the failing calls of attention have in common: another causality, order of heads, scale or mask by
+/// which their results are right, or a domain word that excludes all of them. The report notes it as the first thing to
+/// look at; it is not a finding.
 class AttentionHints {
  public:
+  static constexpr std::size_t reading_count = 9;
+
   /// Records a call and whether it failed.
   void add(const AttentionCase& attention, bool failed);
-  /// Tests whether a failing call is right with another causality or interleaved heads. Only the first few calls are
-  /// tested.
+  /// Tests whether a failing call is right as another one. Only the first few calls are tested.
   ///
-  /// is_right   are the results those of the given case, which differs from the call in causality or key heads?
+  /// is_right   are the results those of the given case, which differs from the call in causality, key heads, scale or
+  ///            mask?
   void ask(const AttentionCase& attention, const std::function<bool(const AttentionCase&)>& is_right);
 
   /// For the report's notes: the reading by which all tested calls are right; else the domain of heads, causality and
@@ -35,8 +37,7 @@ class AttentionHints {
 
   RefusalLog calls_;  // records failing calls as refused
   std::size_t probed_ = 0;
-  // By causality: none, aligned to the last key, to the first key; and with interleaved heads.
-  std::array<std::size_t, 4> right_{};
+  std::array<std::size_t, reading_count> right_{};
 };
 
 /// The call without one of its attributes, and the attribute's name: "window=127:0", "softcap=0x1p+5", "sinks", "the

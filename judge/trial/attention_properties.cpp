@@ -16,9 +16,10 @@ namespace {
 AttentionOptions cases_for(const KernelSubject& subject) {
   AttentionOptions cases;
   cases.format = subject.contract.input;
-  cases.domain = subject.domain;
-  cases.gradients =
-      std::ranges::any_of(subject.op->inputs, [](const OpInput& input) { return input.role == Role::out_gradient; });
+  cases.domain = subject.op.attention_op().narrowed(subject.domain);
+  cases.gradients = subject.op->is_linear() || std::ranges::any_of(subject.op->inputs, [](const OpInput& input) {
+                      return input.role == Role::out_gradient;
+                    });
   cases.sigmoid = subject.op->sigmoid;
   // Adaptive attention multiplies the scores' errors by beta's.
   const double more = subject.op->adaptive ? 8 : 1;
@@ -96,9 +97,9 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   small.max_keys = small.long_keys = 20;
   small.max_work = std::size_t{1} << 12;
 
-  const Domain& domain = subject.domain;
+  const Domain& domain = cases.domain;
   std::vector<std::string> calls = WatchedKernel::claims();
-  if (!domain.everything()) calls.emplace_back("kernel.accepts");
+  if (!subject.domain.everything()) calls.emplace_back("kernel.accepts");
   std::vector<std::string> all = calls;
   std::vector<std::string> of_values = value_claims(subject.op), asked;
   of_values.resize(of_values.size() - subject.op->optional_outputs);
@@ -114,7 +115,10 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   };
   // Any call may have a key that no query sees.
   all = with(all, {"kernel.masked_row"}, cases.gradients || domain.has_fixed_mask());
-  const bool sees_nothing = may_see_nothing(domain, cases.gradients);
+  // An ignored row of a linear layer's loss sees nothing.
+  const bool sees_nothing = !subject.op->is_linear() ? may_see_nothing(domain, cases.gradients)
+                                                     : !domain.no_ignored || (subject.op->outputs.size() > 1 &&
+                                                                              domain.length("queries").contains(0));
 
   using Check = Certificates (AttentionTrial::*)(const AttentionCase&);
   std::vector<KernelProperty> properties;
@@ -177,12 +181,14 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   const CoveringSize size = covering_size(options.effort, subject, cases.gradients);
   AttentionOptions covering = cases;
   covering.blind_queries = !domain.all_see;
+  covering.attributes = domain.has_attributes();
   std::vector<ClassChoice> choices = attention_choices(covering, size.budget, options.run.seed, size.each);
   if (share == PropertyShare::all) trial.excuse_classes(covering, size.budget);
   if (!choices.empty()) {
     const auto count = static_cast<int>(choices.size() * size.times);
     add_drawn("EveryPairOfClassesIsComputed",
-              with(with(all, {"kernel.masked_row"}, hides || no_keys), {"kernel.nan_row"}, nans),
+              with(with(with(all, asked), {"kernel.masked_row"}, hides || no_keys || domain.window), {"kernel.nan_row"},
+                   nans),
               attention_cases_of(std::move(choices), covering, size.budget), &AttentionTrial::of_classes, count);
   }
   if (domain.has_attributes()) {

@@ -2,21 +2,42 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "judge/call/attention_call.hpp"
 #include "judge/ops/attention/attention_rows.hpp"
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/trial/kernel_claims.hpp"
+#include "judge/trial/wrong_value.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
+// Does an output lie beyond the values that it is a mean of, by a hundredth of the largest?
+bool lies_beyond_values(const AttentionCase& a, std::size_t row, const ValueFinding& finding) {
+  const bool is_mean =
+      finding.claim == "kernel.attention.output" || finding.claim == "kernel.adaptive_attention.output";
+  if (!is_mean || !finding.item || !std::isfinite(finding.got) || !a.attributes.kept.empty()) return false;
+  const AttentionShape& s = a.shape;
+  const AttentionRow query = row_of(a, row / s.queries / s.heads(), row / s.queries % s.heads(), row % s.queries);
+  double low = query.sink ? 0 : std::numeric_limits<double>::infinity(), high = query.sink ? 0 : -low;
+  for (std::size_t j = 0; j < query.visible.size(); ++j) {
+    if (query.visible[j] == 0) continue;
+    const double value = query.values[j * query.value_size + *finding.item];
+    low = std::fmin(low, value);
+    high = std::fmax(high, value);
+  }
+  const double margin = std::fmax(std::fabs(low), std::fabs(high)) / 100;
+  return finding.got < low - margin || finding.got > high + margin;
+}
+
 CallKind kind_of(const AttentionCase& a) {
-  CallKind result(!a.gradients.empty() ? "for the gradients"
-                  : a.outputs == 1     ? "for out"
-                  : a.outputs == 2     ? "for out and lse"
-                                       : "for out, lse and entropy");
+  CallKind result(a.attributes.classes   ? "for the loss"
+                  : !a.gradients.empty() ? "for the gradients"
+                  : a.outputs == 1       ? "for out"
+                  : a.outputs == 2       ? "for out and lse"
+                                         : "for out, lse and entropy");
   result.asks = result.words;
   std::string& kind = result.words;
   if (!a.gradients.empty() && a.asks_sink_gradients()) kind += ", the sinks'";
@@ -59,10 +80,11 @@ double reached_score(const KernelSubject& subject) {
 
 AttentionTrial::AttentionTrial(const KernelSubject& subject, const KernelLimits& limits)
     : required_(subject.required),
-      domain_(subject.domain),
+      limited_(!subject.domain.everything()),
+      domain_(subject.op.attention_op().narrowed(subject.domain)),
       kernel_(subject.source, limits, subject.exempt),
       coverage_(attention_coverage(subject.op)),
-      sizes_(attention_sizes(subject.domain, reached_score(subject))) {
+      sizes_(attention_sizes(domain_, reached_score(subject))) {
   task_.op = subject.op;
   task_.contract = subject.contract;
   task_.contract.output = subject.contract.input;
@@ -151,8 +173,7 @@ bool AttentionTrial::is_not_offered(const std::string& claim) const {
 
 auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, const std::string& remark,
                           Certificates& certificates) -> Outputs {
-  const bool limited = !domain_.everything();
-  if (limited) {
+  if (!domain_.everything()) {
     if (!is_in_domain(attention, tensors)) return {};
     for (InputTensor& input : tensors.inputs) input.place.alignment = domain_.alignment;
     for (OutputTensor& output : tensors.outputs) output.place.alignment = domain_.alignment;
@@ -169,7 +190,7 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
     log_answer(attention, tensors, refused);
   }
   if (called && !refused) {
-    if (limited) certificates.push_back(observed("kernel.accepts", CallDescription{}, 0));
+    if (limited_) certificates.push_back(observed("kernel.accepts", CallDescription{}, 0));
     if (got.empty()) {
       hints_.add(attention, true);
       if (kernel_.passed() && !failing_) failing_ = attention;
@@ -185,7 +206,7 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
     return call(fewer, std::move(tensors), remark, certificates);
   }
   if (refused) excuse_refused(coverage_, task_.op, attention);
-  if (refused && limited)
+  if (refused && limited_)
     certificates.push_back(observed("kernel.accepts", asked(attention, remark + " (refused)"), 1));
   return {};
 }
@@ -218,8 +239,10 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
     const numerics::Format format = is_scalar_claim(task_.op, claim) ? task_.scalars : task_.contract.output;
-    certificates.push_back(
-        certificate_of(of.finding, asked(attention, remark, of.row), format_of_ulps(task_.contract, format)));
+    const bool is_beyond = lies_beyond_values(attention, of.row, of.finding);
+    certificates.push_back(certificate_of(of.finding,
+                                          asked(attention, remark + (is_beyond ? beyond_values_remark : ""), of.row),
+                                          format_of_ulps(task_.contract, format)));
   }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "judge/call/call_sizes.hpp"
 #include "judge/call/refusals.hpp"
+#include "judge/call/tensor_call.hpp"
 #include "judge/ops/attention/attention_judge.hpp"
 #include "judge/ops/attention/attention_op.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
@@ -68,7 +67,7 @@ class AttentionTrial {
 
   /// Checks the case with what every call of the op has (AttentionOp::completed).
   Certificates check(const AttentionCase& attention, Certificates (AttentionTrial::*of)(const AttentionCase&)) {
-    return task_.op->sigmoid ? (this->*of)(op().completed(attention)) : (this->*of)(attention);
+    return (this->*of)(op().completed(attention));
   }
 
   const AttentionTask& task() const { return task_; }
@@ -137,7 +136,8 @@ class AttentionTrial {
 
   AttentionTask task_;
   Requirements required_;
-  Domain domain_;
+  bool limited_;   // does the caller declare a domain?
+  Domain domain_;  // narrowed to the op's calls
   WatchedKernel kernel_;
   VacuityCount vacuity_;
   std::string unbounded_row_;

@@ -22,6 +22,9 @@ Domain domain_of(std::string_view words, Op op) {
   if (domain.temperature && !op->optional_theta) {
     throw std::invalid_argument("domain: temperature needs a loss, got --op " + std::string(to_string(op)));
   }
+  if (domain.no_ignored && op->is_attention() && !op->is_linear()) {
+    throw std::invalid_argument("domain: noignored needs a loss, got --op " + std::string(to_string(op)));
+  }
   if ((domain.top_k || domain.per_row) && !op->filters) {
     throw std::invalid_argument("domain: top_k and per_row need --op top_p_softmax, got --op " +
                                 std::string(to_string(op)));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <stdexcept>
 
 #include "judge/ops/rows/matrix_features.hpp"

@@ -11,7 +11,6 @@
 #include "judge/ops/rows/row_description.hpp"
 #include "judge/ops/rows/row_judge.hpp"
 #include "judge/ops/rows/row_op.hpp"
-#include "judge/ops/rows/row_verdict_cache.hpp"
 #include "judge/trial/kernel_claims.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"

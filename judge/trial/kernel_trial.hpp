@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "judge/call/call_sizes.hpp"
 #include "judge/call/refusals.hpp"
+#include "judge/call/tensor_call.hpp"
 #include "judge/ops/rows/matrix_features.hpp"
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/sandbox/watched_kernel.hpp"

@@ -76,11 +76,26 @@ std::string masked_word(const KernelSubject& subject, const ReportedValue& value
   const bool is_nan = std::isnan(value.got);
   if (!is_nan && (value.got != 0 || std::signbit(value.got))) return "";
   if (subject.op->answers.masked_rows && subject.contract.masked != (is_nan ? MaskedRows::nan : MaskedRows::zero)) {
-    return std::string("cause: the contract says otherwise; masked=") +
-           (is_nan ? "nan grants a NaN" : "zero grants a 0") + " here";
+    return std::string("cause: a row that sees no item has another value by the contract; masked=") +
+           (is_nan ? "nan grants this NaN" : "zero grants this 0");
   }
   return is_nan ? "cause: " + value.expected_text() + " is due whatever masked= says; -inf - -inf and 0 / 0 are NaN"
                 : "";
+}
+
+// In a row of n equal logits every exponential is exp(0). Is the value's error at most n times what exp= grants one
+// exponential?
+bool may_be_of_exp_of_zero(const KernelSubject& subject, const numerics::Certificate& failed) {
+  const KernelEvidence* evidence = evidence_of(failed);
+  if (evidence == nullptr || !evidence->value || !evidence->value->expected || !evidence->asked.numbers) return false;
+  std::vector<double> visible = evidence->asked.numbers->logits;
+  std::erase_if(visible, [](double logit) { return !std::isfinite(logit); });
+  if (visible.size() < 2 || std::ranges::count(visible, visible[0]) != std::ssize(visible)) return false;
+  const numerics::Contract& contract = subject.contract;
+  const double unit = numerics::properties(contract.accumulator).unit_roundoff;
+  const double exact = evidence->value->expected->upper_double(), size = to_string(subject.op) == "softmax" ? exact : 1;
+  return std::fabs(evidence->value->got - exact) <=
+         static_cast<double>(visible.size()) * contract.exp_error * unit * size;
 }
 
 }  // namespace
@@ -121,8 +136,19 @@ std::string cause_of(const KernelSubject& subject, const Certificate& failed) {
         return "cause: a start function of the library; GCC's -Ofast and -ffast-math link one (crtfastmath.o), which "
                "sets flush-to-zero for the whole process: link without these flags";
       }
-      return failed.claim == "kernel.masked_row" && evidence != nullptr && evidence->value
-                 ? masked_word(subject, *evidence->value)
+      if (evidence == nullptr || !evidence->value) return "";
+      if (failed.claim == "kernel.nan_row" && !std::isnan(evidence->value->got)) {
+        return "cause: a NaN is lost, as in fmaxf and in comparisons: let a NaN win the maximum, or judge in the "
+               "domain "
+               "'finite'";
+      }
+      return failed.claim == "kernel.masked_row" ? masked_word(subject, *evidence->value) : "";
+    case WrongValue::wrong:
+    case WrongValue::inexact:
+      return evidence->asked.remark.ends_with(beyond_values_remark)
+                 ? "cause: an output is a mean of values, and this one lies beyond them: the weights do not add up to "
+                   "1; "
+                   "rescale earlier sums where a later key raises the maximum, and divide by the sum of all weights"
                  : "";
     default:
       return "";
@@ -145,6 +171,18 @@ void choose_gravest(KernelJudgement& judgement) {
     gravest = kind;
     judgement.failed_property = property.name;
     judgement.counterexample = found;
+  }
+}
+
+void note_exp_of_zero(const KernelSubject& subject, KernelJudgement& judgement) {
+  constexpr std::array ops{"softmax", "log_softmax", "logsumexp", "entropy"};
+  if (std::ranges::find(ops, to_string(subject.op)) == ops.end()) return;
+  const auto may_be = [&](const numerics::Certificate& failed) { return may_be_of_exp_of_zero(subject, failed); };
+  for (const PropertyFinding& property : judgement.properties) {
+    if (!property.outcome.counterexample) continue;
+    if (std::ranges::none_of(property.outcome.counterexample->failed, may_be)) continue;
+    judgement.notes.push_back("a failing row has equal logits: each of its exponentials is exp(0), which is exactly 1");
+    return;
   }
 }
 

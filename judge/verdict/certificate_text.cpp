@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace softcheck::proptests {
 
@@ -58,6 +59,15 @@ std::string call_line(const CallDescription& asked) {
   return asked.case_text.substr(0, most_case_text) + "..." + asked.remark + asked.place;
 }
 
+// "decimals 128 0.5; theta 2": the numbers of a short row that has no other inputs; empty without one.
+std::string decimals_line(const CallDescription& asked) {
+  constexpr std::size_t few = 8;
+  if (!asked.numbers || asked.numbers->logits.size() > few || !asked.remark.empty()) return "";
+  std::string text = "decimals";
+  for (const double logit : asked.numbers->logits) text += " " + number_text(logit);
+  return text + (asked.numbers->theta == 1 ? "" : "; theta " + number_text(asked.numbers->theta));
+}
+
 }  // namespace
 
 std::string number_text(double value) {
@@ -105,6 +115,9 @@ std::vector<std::string> failure_lines(const Certificate& certificate) {
   }
   const ReportedValue& value = *evidence->value;
   if (value.item) lines.front() += " item=" + std::to_string(*value.item);
+  if (std::string decimals = decimals_line(evidence->asked); !decimals.empty()) {
+    lines.push_back(std::move(decimals));
+  }
   for (const auto& [name, text] : value_lines(value, certificate)) {
     lines.push_back(name + std::string(9 - name.size(), ' ') + text);
   }

@@ -46,6 +46,13 @@
  *                                                        a sum is 0 and a mean is NaN or 0, by masked=
  *   cross_entropy_mean_backward  logits, labels,         dx (rows, V): cross_entropy_backward's, with upstream, or
  *                      upstream (1)[, class_weights (V)] upstream over that divisor, for each row
+ *   linear_cross_entropy  hidden h (rows, d), weight W   (rows): L - x_y, the loss of the logits x = W h of each row.
+ *                      (V, d), labels y (rows)           Labels are int32 or int64 (kDLInt), in [0, V) or
+ *                                                        ignore_index: then the row's loss is 0, even if its h is NaN
+ *   linear_cross_entropy_backward  hidden, weight,       dh (rows, d): upstream sum_j (p_j - [j = y]) W_j with p =
+ *                      labels, upstream (rows)           softmax(x); dW (V, d): sum over the rows of upstream
+ *                                                        (p_j - [j = y]) h. An ignored row has dh 0 and adds nothing
+ *                                                        to dW, even if its h or upstream is NaN
  *   merge_states       out O (parts, rows, dim), lse L   out (rows, dim): sum w O with w = softmax(L) over the parts;
  *                      (parts, rows)                     lse (rows): ln sum exp(L), or log2 sum 2^L if lse_base2
  *                                                        is 1. A part with L = -inf is empty: its O is not read. If
@@ -240,7 +247,9 @@ enum softcheck_op {
   SOFTCHECK_OP_SOFT_CROSS_ENTROPY = 21,
   SOFTCHECK_OP_SOFT_CROSS_ENTROPY_BACKWARD = 22,
   SOFTCHECK_OP_KL_DIVERGENCE = 23,
-  SOFTCHECK_OP_KL_DIVERGENCE_BACKWARD = 24
+  SOFTCHECK_OP_KL_DIVERGENCE_BACKWARD = 24,
+  SOFTCHECK_OP_LINEAR_CROSS_ENTROPY = 25,
+  SOFTCHECK_OP_LINEAR_CROSS_ENTROPY_BACKWARD = 26
 };
 
 /* softcheck_call_2.input_roles: the role of each input. */
@@ -271,7 +280,9 @@ enum softcheck_role {
   SOFTCHECK_ROLE_TOP_P = 23,
   SOFTCHECK_ROLE_MIN_P = 24,
   SOFTCHECK_ROLE_TEMPERATURE = 25,
-  SOFTCHECK_ROLE_TEACHER = 26 /* kl_divergence: the logits of the other distribution */
+  SOFTCHECK_ROLE_TEACHER = 26, /* kl_divergence: the logits of the other distribution */
+  SOFTCHECK_ROLE_HIDDEN = 27,  /* linear_cross_entropy: one vector per row */
+  SOFTCHECK_ROLE_WEIGHT = 28   /* linear_cross_entropy: one vector per class */
 };
 
 /* The parameters of ops; zero means off. The judge sets the windows, softcap, causal_top_left, page_size,

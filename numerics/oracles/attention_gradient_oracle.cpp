@@ -19,7 +19,8 @@ Enclosure slope_of(const AttentionInputs& inputs, std::size_t j) {
 
 }  // namespace
 
-QueryGradient query_gradient(const AttentionInputs& inputs, std::span<const double> out_gradient, double lse_gradient) {
+QueryGradient query_gradient(const AttentionInputs& inputs, std::span<const double> out_gradient, double lse_gradient,
+                             std::optional<std::size_t> label) {
   if (out_gradient.size() != inputs.value_size) {
     throw std::invalid_argument("query_gradient: need " + std::to_string(inputs.value_size) + " gradients, got " +
                                 std::to_string(out_gradient.size()));
@@ -42,6 +43,7 @@ QueryGradient query_gradient(const AttentionInputs& inputs, std::span<const doub
   delta -= Enclosure(lse_gradient);
   for (std::size_t j = 0; j < inputs.items; ++j) {
     result.bias_gradients.push_back(result.coefficients[j] * (products[j] - delta));
+    if (label == j) result.bias_gradients[j] -= Enclosure(lse_gradient);
     result.score_gradients.push_back(result.bias_gradients[j] * slope_of(inputs, j));
   }
   if (inputs.sink) result.sink_gradient = -(oracle.weights().softmax(inputs.items) * delta);

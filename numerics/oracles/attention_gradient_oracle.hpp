@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,8 +27,9 @@ struct QueryGradient {
 /// inputs         at least one visible item, or a sink
 /// out_gradient   (dv) dO, finite
 /// lse_gradient   dL, finite
+/// label          an item whose score the loss takes from the log-sum-exp: its dS has p - 1 in place of p
 /// throws         std::invalid_argument if shapes disagree or an input is not finite
 QueryGradient query_gradient(const AttentionInputs& inputs, std::span<const double> out_gradient,
-                             double lse_gradient = 0);
+                             double lse_gradient = 0, std::optional<std::size_t> label = {});
 
 }  // namespace softcheck::numerics

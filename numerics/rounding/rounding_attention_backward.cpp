@@ -242,6 +242,23 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
   return errors;
 }
 
+BackwardPairError label_pair_error(const Contract& contract, const BackwardPairError& pair, const UpperBound& upstream,
+                                   const UpperBound& difference) {
+  const FpEnvironmentGuard guard;
+  const Model model(contract);
+  const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, contract.score_gradients);
+  // A difference and a product.
+  const UpperBound log = 2 * model.unit + stored.unit;
+  const UpperBound read = expm1(model.reading_unit) * upstream + model.reading_floor;
+  BackwardPairError error = pair;
+  error.score_gradient = difference;
+  error.score_gradient_error = grown(log, difference, pair.score_gradient_error + read);
+  error.score_gradient_floor =
+      exp(log) * (pair.score_gradient_floor + 2 * model.product_floor + (1 + upstream) * model.sum_floor) +
+      stored.floor;
+  return error;
+}
+
 namespace {
 
 // The error of the scale in a term beyond one product and its own rounding: its root, computed in double, is narrowed

@@ -88,6 +88,14 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
                                                         const AttentionBackwardArithmetic& arithmetic,
                                                         const BackwardRow& row);
 
+/// The same for the label of a loss that takes its score from L: dS = (p - 1) dL, from p - 1 or as p dL - dL.
+///
+/// pair         that of p dL
+/// upstream     |dL|, in the accumulator's or the inputs' format
+/// difference   |(p - 1) dL|
+BackwardPairError label_pair_error(const Contract& contract, const BackwardPairError& pair, const UpperBound& upstream,
+                                   const UpperBound& difference);
+
 /// |computed dq_t - dq_t| of one query, over its keys; or |computed dk_t - dk_t| of one key, over the queries of all
 /// heads of its group. Computes what all t share once.
 class ScoreGradientSum {

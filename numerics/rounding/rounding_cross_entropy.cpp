@@ -99,6 +99,7 @@ void require_options(const CrossEntropyOptions& options) {
   }
   if (!finite(options.z_loss)) refuse("a finite z_loss >= 0", options.z_loss);
   if (!finite(options.softcap)) refuse("a finite softcap >= 0", options.softcap);
+  if (!finite(options.logit_error)) refuse("a finite logit_error >= 0", options.logit_error);
   if (!finite(options.tanh_error)) refuse("a finite tanh_error >= 0", options.tanh_error);
   if (!finite(options.theta) || options.theta == 0) refuse("a finite theta > 0", options.theta);
   if (options.theta != 1 && options.softcap != 0) refuse("a softcap of 0 beside a theta", options.softcap);
@@ -148,7 +149,8 @@ ScalarThreshold<T> cross_entropy_error(const Contract& contract, const CrossEntr
   const OperationModel<T> model(contract);
   const Contract inner = inner_contract(contract, options);
   const T moved =
-      cap_error(contract, model, options, cap_log(contract, model, options), row.statistics.largest_magnitude);
+      cap_error(contract, model, options, cap_log(contract, model, options), row.statistics.largest_magnitude) +
+      T(options.logit_error);
   const RowStatistics<T> statistics = capped(row.statistics, moved);
   const LinearThreshold<T> logarithm = log_softmax_error(inner, statistics, grants);
   const ScalarThreshold<T> logsumexp = logsumexp_error(inner, statistics, grants);
@@ -264,7 +266,8 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   const Contract inner = inner_contract(contract, options);
   const T cap_unit = cap_log(contract, model_, options);  // of tanh, including its argument and factor
   square_error_ = expm1(2 * cap_unit + 3 * model_.unit);
-  logit_error_ = cap_error(contract, model_, options, cap_unit, row.statistics.largest_magnitude);
+  logit_error_ =
+      cap_error(contract, model_, options, cap_unit, row.statistics.largest_magnitude) + T(options.logit_error);
   moved_ = Growth::of(2 * logit_error_);
   one_ = Growth::of(model_.unit);
   two_ = Growth::of(2 * model_.unit + temperature_log(options, model_.unit));

@@ -16,6 +16,7 @@ struct CrossEntropyOptions {
   bool summed = false;         // the mean over the classes is a sum, as with a probability of each class for w
   double theta = 1;            // x = logits / theta, > 0, finite; 1 with a softcap
   double tanh_error = 2;       // of a computed tanh, in units of u; 1 ulp = 2 u
+  double logit_error = 0;      // how far each logit that the kernel takes may be from the exact one
 };
 
 /// throws   std::invalid_argument with the option that is out of range

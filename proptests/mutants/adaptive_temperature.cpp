@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "proptests/mutants/decided_only.hpp"
 #include "proptests/mutants/planted.hpp"
 #include "proptests/properties/properties.hpp"
 #include "theory/lemma_2_1.hpp"

@@ -2,7 +2,6 @@
 
 #include <rapidcheck.h>
 
-#include "proptests/mutants/decided_only.hpp"
 #include "proptests/mutants/planted.hpp"
 #include "proptests/properties/properties.hpp"
 #include "theory/entropy_bounds.hpp"

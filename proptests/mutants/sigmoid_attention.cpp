@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "proptests/mutants/decided_only.hpp"
 #include "proptests/mutants/planted.hpp"
 #include "proptests/properties/properties.hpp"
 

@@ -1,7 +1,6 @@
 #include <rapidcheck.h>
 
 #include <cmath>
-#include <optional>
 #include <ostream>
 #include <stdexcept>
 

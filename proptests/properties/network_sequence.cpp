@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "proptests/generators/drawing/draw.hpp"
-#include "proptests/generators/matrices/eigen_matrix.hpp"
+#include "proptests/generators/matrices/blocks.hpp"
 #include "proptests/properties/properties.hpp"
 #include "theory/theorem_2_2.hpp"
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <set>
 #include <utility>
 
 namespace softcheck::proptests {

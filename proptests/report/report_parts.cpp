@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <functional>
@@ -19,7 +20,8 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
-#include <utility>
+
+#include "proptests/report/report.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -178,6 +180,8 @@ class Fork {
   pid_t process_ = -1;
 };
 
+using Json = nlohmann::ordered_json;
+
 }  // namespace
 
 std::vector<ReportRow> rows_of_parts(const std::vector<ReportPart>& parts, unsigned processes) {
@@ -199,6 +203,29 @@ std::vector<ReportRow> rows_of_parts(const std::vector<ReportPart>& parts, unsig
     if (found != elsewhere.end() && !passed && Report{rows}.verdict() == ReportVerdict::pass) rows = found->second;
     result.insert(result.end(), std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
   }
+  return result;
+}
+
+Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json enclosure_json(const numerics::Enclosure& side) {
+  Json result;
+  if (side.is_nan()) return result;
+  const std::string text = side.to_string(40);
+  const std::size_t comma = text.find(", ");
+  if (comma != std::string::npos && text.size() > 2) {
+    result["enclosure"] = {text.substr(1, comma - 1), text.substr(comma + 2, text.size() - comma - 3)};
+  } else {
+    result["enclosure"] = {text, text};
+  }
+  result["lower"] = number_json(side.lower_double());
+  result["upper"] = number_json(side.upper_double());
+  return result;
+}
+
+Json lines_json(const std::vector<std::string>& lines) {
+  Json result = Json::array();
+  for (const std::string& line : lines) result.push_back(printable_utf8(line));
   return result;
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <vector>
 
+#include "numerics/enclosures/certificate.hpp"
 #include "proptests/report/report.hpp"
 
 namespace softcheck::proptests {
@@ -24,5 +27,20 @@ struct ReportPart {
 /// throws     std::invalid_argument when processes == 0, std::system_error if a fork fails, and the first exception
 ///            that a part throws in this process
 std::vector<ReportRow> rows_of_parts(const std::vector<ReportPart>& parts, unsigned processes);
+
+/// Evidence that a JSON report shows with the two sides of a certificate.
+struct ReportedEvidence : numerics::Evidence {
+  virtual nlohmann::ordered_json to_json() const = 0;
+};
+
+/// The number; null if it is infinite or NaN.
+nlohmann::ordered_json number_json(double value);
+
+/// {"enclosure": ["lower", "upper"], "lower": double, "upper": double}; null if side is NaN. The strings have 40
+/// digits, enough for 128 bits; the doubles are rounded outward.
+nlohmann::ordered_json enclosure_json(const numerics::Enclosure& side);
+
+/// The lines, as an array of printable UTF-8 strings.
+nlohmann::ordered_json lines_json(const std::vector<std::string>& lines);
 
 }  // namespace softcheck::proptests

@@ -68,7 +68,7 @@ def adapter_of(
     if device is not None and not device.startswith("cpu") and "out" in taken:
         raise UsageError(f"out: need arrays over the judge's memory, got a function that fills one on device {device!r}")
     returned = len(op.outputs)
-    if op.merges or op.chooses:
+    if op.merges or op.chooses or op.is_linear:
         outputs = returned
     else:
         outputs = whole("outputs", outputs, 1, returned)

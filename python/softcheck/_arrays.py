@@ -3,6 +3,7 @@ there."""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 from typing import Any, Callable, get_args
@@ -37,6 +38,8 @@ def dtype_of(name: Any, argument: str = "dtype") -> str:
 
 def library_of(array_or_dtype: Any) -> str:
     """The name of the library of an array, a dtype or a function; "numpy" if it is unknown."""
+    while isinstance(array_or_dtype, functools.partial):
+        array_or_dtype = array_or_dtype.func
     kind = array_or_dtype if isinstance(array_or_dtype, type) else type(array_or_dtype)
     for module in (getattr(array_or_dtype, "__module__", None), kind.__module__):
         name = (module or "").split(".")[0]

@@ -70,7 +70,10 @@ def _call_once(adapter: Adapter, dtype: str) -> None:
     shape = (1, 1, 4, 16) if op.is_attention else (4, 16)
     inputs = [zeros(*shape) for _ in op.inputs]
     results = [zeros(*shape[:-1]) if op.row_values else zeros(*shape)]
-    if op.is_loss:
+    if op.is_linear:
+        inputs = [zeros(4, 16), zeros(8, 16), (np.zeros(4, np.int64), "i64"), (np.ones(4, kind), dtype)][: len(op.inputs)]
+        results = [zeros(4, dtype=wide)] if op.row_values else [zeros(4, 16), zeros(8, 16)]
+    elif op.is_loss:
         inputs[1] = (np.zeros(4, np.int64), "i64")
         inputs[2:] = [(np.ones(1 if op.of_calls else 4, kind), dtype) for _ in inputs[2:]]
     if {"targets", "teacher"} & set(op.inputs):
@@ -125,7 +128,7 @@ def _notes_on(data: Mapping[str, Any], adapter: Adapter) -> list[str]:
         if own_argument("enable_gqa", shapes) and "group<=" not in data["text"] and "this call has grouped heads" not in data["text"]:
             return [f"the failing call has grouped heads, {shapes[0][1]} of q and {shapes[1][1]} of k; domain='group=1' leaves such calls out"]
     if adapter.op.is_loss and inputs and adapter.long_labels:
-        inputs[1]["dtype"] = "i64"
+        inputs[adapter.op.inputs.index("labels")]["dtype"] = "i64"
     return []
 
 
@@ -301,6 +304,8 @@ def check(
     cross_entropy               logits (rows, V), labels (rows) of int32 or int64; its gradient: also upstream (rows)
     soft_cross_entropy          logits, targets, both (rows, V); its gradient: also upstream (rows)
     kl_divergence               logits, teacher (its logits), both (rows, V); its gradient: also upstream (rows)
+    linear_cross_entropy        hidden (rows, dim), weight (V, dim), labels (rows); returns the losses (rows), float32
+                                (float64 for float64); its gradient: also upstream (rows), and returns dhidden, dweight
     merge_states                out (parts, rows, dim), lse (parts, rows); returns out (rows, dim), lse (rows)
     topk_softmax                logits (rows, n); returns weights (rows, k), float32 (float64 for float64 logits), and
                                 ids (rows, k), int32 or int64
@@ -327,6 +332,7 @@ def check(
                                 domain says reduction=sum)
     kl_divergence               reverse (False for a function that does not take it, unless the domain says kl=reverse);
                                 theta: both distributions are of logits / theta
+    linear_cross_entropy        ignore_index, which is -100; the domain noignored has no such labels
     merge_states                lse_base2 (False for a function that does not take it, unless the domain says base=2)
     topk_softmax                k (for a function that does not take it the domain's, k=2), renormalize (False, unless
                                 the domain says renormalize=1). A router: bias ((n), float32 or float64), sigmoid, groups,
@@ -347,7 +353,8 @@ def check(
     pages                       block_table (batch, columns), lengths (batch)
 
     Names of torch are understood: attn_mask is mask, and is_causal is causal with query i at key i; a call with both
-    passes one attn_mask that contains both. dim and axis of rows are -1. enable_gqa is True in calls of grouped heads.
+    passes one attn_mask that contains both. dim and axis of rows are -1; reduction is
+    "none" for a loss of each row. enable_gqa is True in calls of grouped heads.
 
     Raises UsageError for a wrong argument.
     """

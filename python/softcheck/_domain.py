@@ -32,10 +32,12 @@ _FEW_LENGTHS = {
     "values": "16|80",
 }
 
+_FEW_CLASSES = {"queries": "1|17", "keys": "1|17|64|1000", "dim": "16|80"}
+
 
 def tries_empty_rows(op: Op, domain: str | None) -> bool:
     """Does the domain say how short rows may be? Attention's say so by keys and queries, and may always be empty."""
-    return op.is_attention or re.search(r"(^|[ ,])n>?=", domain or "") is not None
+    return op.is_attention or op.is_linear or re.search(r"(^|[ ,])n>?=", domain or "") is not None
 
 
 def domain_of(adapter: Adapter, domain: str | None, strides: bool, empty_rows: bool) -> str:
@@ -44,7 +46,8 @@ def domain_of(adapter: Adapter, domain: str | None, strides: bool, empty_rows: b
     given = set((domain or "").replace(",", " ").split())
     implied = []
     op, takes = adapter.op, adapter.takes
-    if "theta" not in takes and not op.is_attention:
+    of_rows = not op.is_attention and not op.is_linear
+    if "theta" not in takes and of_rows:
         implied.append("theta=1")
     elif op.may_scale:
         implied.append("temperature")
@@ -61,11 +64,11 @@ def domain_of(adapter: Adapter, domain: str | None, strides: bool, empty_rows: b
         implied += sorted({word for name, word in SEQUENCE_WORDS.items() if name in takes})
         if op.has_sigmoid_bias and "sigmoid_bias" not in takes:
             implied.append("sigmoid_bias=-ln(keys)")
-    elif not empty_rows:
+    elif of_rows and not empty_rows:
         implied.append("n>=1")
     if op.is_attention_gradient:
         implied += _asked_gradients(adapter, given)
-    if op.is_loss or "targets" in op.inputs:
+    if of_rows and (op.is_loss or "targets" in op.inputs):
         implied += [word for name, word in LOSS_WORDS.items() if name in op.attributes and name not in takes]
     if op.of_calls and "reduction" not in takes:
         adapter.own["reduction"] = "sum" if "reduction=sum" in given else "mean"
@@ -85,7 +88,7 @@ def domain_of(adapter: Adapter, domain: str | None, strides: bool, empty_rows: b
             implied += [] if adapter.own["renormalize"] else ["renormalize=0"]
     if op.chooses:
         implied += _topk_words(adapter, given)
-    if "mask" not in adapter.takes:
+    if "mask" not in adapter.takes and not op.is_linear:
         implied.append("nomask")
     # Adding -inf hides neither a NaN nor +inf.
     if adapter.masks in ADDED and not given & {"finite", "nan=visible"}:
@@ -143,7 +146,7 @@ def _few_shapes(op: Op, domain: str | None, effort: str = "quick") -> str | None
     if effort == "exhaustive":
         lengths = _FEW_SCORES if op.is_attention else _FEW_EXHAUSTIVE
     else:
-        lengths = _FEW_LENGTHS if op.is_attention else _FEW_ROWS
+        lengths = _FEW_LENGTHS if op.is_attention else _FEW_CLASSES if op.is_linear else _FEW_ROWS
     return " ".join([domain or ""] + [f"{name}={few}" for name, few in lengths.items() if name not in named]).strip()
 
 

@@ -153,7 +153,8 @@ class Adapter:
             raise Refused
         arguments = [self._array(array, dtype) for array, dtype in request.inputs]
         if self.long_labels:
-            arguments[1] = arguments[1].long()
+            at = self.op.inputs.index("labels")
+            arguments[at] = arguments[at].long()
         keywords: dict[str, Any] = {}
         if "mask" in self.takes:
             keywords[self.takes["mask"]] = None if request.mask is None else self._mask(request, request.mask)

@@ -57,8 +57,12 @@ class Op:
         self.is_attention = table["of"] == "attention"
         self.is_attention_gradient = "dq" in self.outputs
         self.is_loss = "labels" in self.inputs
+        self.is_linear = table["of"] == "linear"
+        """A linear layer's loss, or its gradient."""
         self.of_calls = table["whole_calls"]
         """A loss of all rows of a call together, or its gradient."""
+        self.loses_per_row = not self.of_calls and any(role in self.inputs for role in ("labels", "targets", "teacher"))
+        """A loss of each row, or its gradient."""
         self.merges = self.inputs[0] == "out"
         self.chooses = "ids" in self.outputs
         """It returns chosen items and their weights."""
@@ -67,7 +71,7 @@ class Op:
         """Calls of it have a temperature if the domain says so."""
         self.has_terms = table["attributes"]
         self.has_sigmoid_bias = table["sigmoid"]
-        self.row_values = table["value_per_row"]
+        self.row_values = table["value_per_row"] or (self.is_linear and len(self.outputs) == 1)
         self.attributes = self._attributes()
         # Each op that takes a mask also takes a temperature, which is 1 by default, except for a gradient. If an array
         # is named out, or there are several results, a function returns them.
@@ -83,7 +87,9 @@ class Op:
 
     def _attributes(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        if self.is_loss:
+        if self.is_linear:
+            found |= {"ignore_index": -100}
+        elif self.is_loss:
             found |= {"label_smoothing": 0.0, "z_loss": 0.0, "softcap": 0.0, "ignore_index": -100, "class_weights": None}
         if "targets" in self.inputs:
             found |= {"z_loss": 0.0, "softcap": 0.0}

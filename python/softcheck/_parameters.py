@@ -20,6 +20,9 @@ _OF_TORCH = {"mask": "attn_mask", "causal": "is_causal"}
 """Names by which attention follows torch's conventions: True is visible, and query i is at key i."""
 _LAST = {"dim": -1, "axis": -1, "half_to_float": False}
 """The values that functions of rows get under these names; the last name is of aten's _softmax."""
+_PER_ROW = {"reduction": "none"}
+"""The value that a loss of each row gets under this name, which torch's losses have."""
+_FIXED = {**_LAST, **_PER_ROW}
 _AT_ZERO = ("dropout_p",)
 """Always 0: at 0 it does not change the result."""
 
@@ -73,21 +76,23 @@ def parameters_of(function: Callable[..., Any], op: Op) -> dict[str, str]:
 
 
 def own_arguments(function: Callable[..., Any], op: Op) -> tuple[str, ...]:
-    """Names of arguments whose values follow from a call: dim and axis, which are the last; enable_gqa of torch's
-    attention. An argument with that default is left out: a function under jax.jit accepts no other."""
+    """Names of arguments whose values follow from a call: dim and axis, which are the last; reduction of a loss of each
+    row; enable_gqa of torch's attention. An argument with that default is left out: a function under jax.jit accepts no
+    other."""
     signature = signature_of(function)
     wanted = ("enable_gqa",) if op.is_attention else () if op.merges else tuple(_LAST)
+    wanted += tuple(_PER_ROW) if op.loses_per_row else ()
     parameters = {} if signature is None else signature.parameters
-    return tuple(n for n, p in parameters.items() if n in wanted and n not in _bound(function) and not _is_last(n, p.default))
+    return tuple(n for n, p in parameters.items() if n in wanted and n not in _bound(function) and not _is_fixed(n, p.default))
 
 
-def _is_last(name: str, default: Any) -> bool:
-    return name in _LAST and isinstance(default, int) and default == _LAST[name]
+def _is_fixed(name: str, default: Any) -> bool:
+    return name in _FIXED and type(default) is type(_FIXED[name]) and default == _FIXED[name]
 
 
 def own_argument(name: str, arrays: tuple[tuple[int, ...], ...]) -> Any:
     """The value of such an argument in a call of arrays of these shapes."""
-    return _LAST[name] if name in _LAST else arrays[0][1] != arrays[1][1]
+    return _FIXED[name] if name in _FIXED else arrays[0][1] != arrays[1][1]
 
 
 def is_wrapper(function: Callable[..., Any]) -> bool:
@@ -105,7 +110,7 @@ def left_at_defaults(function: Callable[..., Any], op: Op, taken: Mapping[str, s
     given = {*taken.values(), *own, *_bound(function), *_AT_ZERO}
     parameters = signature.parameters.values()
     left = [p.name for p in parameters if p.default is not p.empty and p.name not in given and not p.name.startswith("_")]
-    left = [name for name in left if not _is_last(name, signature.parameters[name].default)]
+    left = [name for name in left if not _is_fixed(name, signature.parameters[name].default)]
     if not left:
         return ""
     meant = {n: name for n, others in _OTHER_NAMES.items() for name in others if n in op.parameters and name in left}

@@ -102,7 +102,7 @@ def _tensors(op: Op, inputs: Any, outputs: Any, attributes: dict[str, Any]) -> _
             raise UsageError(f"inputs: need arrays ({', '.join(op.inputs)}), got a {type(one).__name__} among them")
     names = list(_names(op, len(several)))
     tensors = [_tensor(name, array) for name, array in zip(names, several)]
-    if op.is_loss and attributes["class_weights"] is not None:
+    if op.is_loss and not op.is_linear and attributes["class_weights"] is not None:
         tensors.append(_tensor("class_weights", attributes["class_weights"]))
     if op.chooses and attributes["bias"] is not None:
         tensors.append(_tensor("bias", attributes["bias"]))

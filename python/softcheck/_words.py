@@ -29,6 +29,8 @@ OpName = Literal[
     "adaptive_attention",
     "sigmoid_attention",
     "attention_backward",
+    "linear_cross_entropy",
+    "linear_cross_entropy_backward",
 ]
 DtypeName = Literal[
     "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "f64", "f32", "f16", "bf16", "e4m3", "e5m2"

@@ -2,33 +2,57 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import multiprocessing
 import pickle
 import signal
+import sys
 import tempfile
 import traceback
+import types
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Iterator
 
 from . import _abi, _library
 from ._crash import crash_text
 from ._function import Adapter, Refused, Request, WrongResult, fill_new_memory, require_device
 
 
-def _pickled(adapter: Adapter) -> bytes:
+def _pickled(adapter: Adapter) -> tuple[bytes, bool]:
+    """The adapter, and whether whoever reads it needs the caller's script."""
+    data = error = None
     try:
-        return pickle.dumps(adapter)
-    except Exception as error:
-        try:
-            import cloudpickle
-        except ImportError:
-            raise ValueError(
-                "check: isolation='spawn' needs a function that another process can import, got "
-                f"{adapter.function!r} ({error}): move it to the top of a module, install cloudpickle, or use "
-                "isolation='none'"
-            ) from None
-        return cloudpickle.dumps(adapter)
+        data = pickle.dumps(adapter)
+    except Exception as failure:
+        error = failure
+    if data is not None and b"__main__" not in data:
+        return data, False
+    try:
+        import cloudpickle  # it takes the script's own functions along
+
+        return cloudpickle.dumps(adapter), False
+    except ImportError:
+        if data is not None:
+            return data, True
+        raise ValueError(
+            "check: isolation='spawn' needs a function that another process can import, got "
+            f"{adapter.function!r} ({error}): move it to the top of a module, install cloudpickle, or use "
+            "isolation='none'"
+        ) from None
+
+
+@contextlib.contextmanager
+def _script(is_needed: bool) -> Iterator[None]:
+    """Within it a new process runs the caller's script again only if that is needed: that would judge once more, for
+    few scripts have an if __name__ == "__main__"."""
+    script = sys.modules["__main__"]
+    if not is_needed:
+        sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 def _serve(pickled: bytes, connection: Connection, printed: str) -> None:
@@ -65,7 +89,7 @@ class SpawnedCall:
     that died."""
 
     def __init__(self, adapter: Adapter, time_limit: float, load_limit: float) -> None:
-        self._pickled = _pickled(adapter)
+        self._pickled, self._needs_script = _pickled(adapter)
         self._own_inputs = adapter.own_inputs
         self._time_limit = time_limit
         self._load_limit = load_limit
@@ -87,7 +111,8 @@ class SpawnedCall:
         self._process = context.Process(
             target=_serve, args=(self._pickled, there, self._printed.name), daemon=True
         )
-        self._process.start()
+        with _script(self._needs_script):
+            self._process.start()
         there.close()
         word, text = "failed", f"no answer within {self._load_limit:g} s"
         try:
@@ -96,6 +121,8 @@ class SpawnedCall:
         except EOFError:
             self._process.join(5)
             text = f"its process ended with {self._process.exitcode} while loading"
+            if self._needs_script:
+                text += "; call check under if __name__ == '__main__':, for it runs this script again, or install cloudpickle"
         if word != "ready":
             self._stop()
             if word == "wrong":

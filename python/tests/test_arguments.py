@@ -2,6 +2,9 @@
 
 import functools
 import importlib.util
+import os
+import pathlib
+import subprocess
 import sys
 
 import kernels
@@ -67,7 +70,7 @@ def test_an_argument_of_a_wrong_type_is_named(wrong, message):
 def test_a_wrong_word_is_told_with_its_option_once():
     with pytest.raises(softcheck.UsageError, match="^softcheck: effort: need quick, .*, got 'full'"):
         softcheck.check(kernels.softmax, effort="full")
-    with pytest.raises(softcheck.UsageError, match="^softcheck: domain: need a length"):
+    with pytest.raises(softcheck.UsageError, match="^softcheck: domain: need a word of rows, got 'foo': a length"):
         softcheck.check(kernels.softmax, domain="foo")
 
 
@@ -78,6 +81,8 @@ def test_a_wrong_word_is_told_with_its_option_once():
         ({"dtype": "int8"}, f"dtype: need {', '.join(kernels.DTYPES[:-1])} or {kernels.DTYPES[-1]}, got 'int8'"),
         ({"contract": "acc=f3"}, "contract: need acc="),
         ({"domain": "m=3"}, "domain: "),
+        ({"domain": "nocausal"}, "domain: need a word of rows, got 'nocausal', which is one of attention: "),
+        ({"domain": "keys>=1"}, "domain: need a word of rows, got 'keys>=1', which is one of attention: "),
         ({"effort": "long"}, "effort: "),
         ({"isolation": "box"}, "isolation: need one of auto, fork, spawn, none, got 'box'"),
         ({"arrays": "julia"}, "arrays: need one of numpy,"),
@@ -143,3 +148,14 @@ def test_a_decorator_without_parentheses_is_no_test_that_is_never_run():
         softcheck.kernel(kernels.softmax)
     with pytest.raises(softcheck.UsageError, match="^function: need a function, got 5$"):
         softcheck.kernel(op="softmax")(5)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_script_needs_no_guard_of_its_main_part(own, tmp_path):
+    script = tmp_path / "script.py"
+    function = "def softmax(x):\n    return kernels.softmax(x)\n" if own else "from kernels import softmax\n"
+    call = "softcheck.check(softmax, isolation='spawn', domain='n<=9 rows<=3', cases=3)"
+    script.write_text(f"import kernels, softcheck\n{function}print({call}.verdict)\n")
+    path = os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    assert done.stdout == "pass\n", done.stdout + done.stderr

@@ -83,7 +83,7 @@ def test_a_wrong_shape_is_told():
 
 def test_a_crash_that_is_the_only_one_is_shown_once():
     text = softcheck.check(kernels.softmax_of_some, domain="n>=0 n<=129 rows<=9 nomask theta=1").text
-    assert text.count("ValueError: zero-size array") == 1 and "; those of the failing call stand above\n" in text
+    assert text.count("ValueError: zero-size array") == 1 and "printed" not in text
     text = softcheck.check(kernels.raises, domain=SMALL).text  # two claims end by it
     assert text.count("RuntimeError: more than two rows") <= 2 and "the last lines:" not in text
 

@@ -69,7 +69,7 @@ def test_every_domain_word_is_read_by_its_ops(word):
 
     for op, of in (("softmax", "rows"), ("attention", "attention")):
         known = word["of"] in (of, "both")
-        assert ("domain: need a length" in refusal(op)) != known, refusal(op)
+        assert ("domain: need a word of " in refusal(op)) != known, refusal(op)
 
 
 def test_verdicts_have_the_exit_codes_of_the_command():

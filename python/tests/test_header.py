@@ -65,7 +65,7 @@ def test_of_all_arguments():
 def arrays_of(op):
     """Inputs of two rows of three, and results that are wrong: NaN, and one that is finite."""
     rows, row = np.ones((2, 3), np.float32), np.ones(2, np.float32)
-    by_name = {name: rows for name in ("logits", "targets", "teacher", "saved", "out_gradient", "q", "k", "v", "out")}
+    by_name = {name: rows for name in ("logits", "targets", "teacher", "saved", "out_gradient", "q", "k", "v", "out", "hidden", "weight")}
     by_name |= {"labels": np.zeros(2, np.int64), "upstream": row, "lse": row}
     if op == "cross_entropy_mean_backward":
         by_name["upstream"] = np.ones((), np.float32)
@@ -74,8 +74,8 @@ def arrays_of(op):
     bad = np.full((2, 3), 7, np.float32)
     bad[0] = np.nan
     outputs = {"topk_softmax": (bad, np.zeros((2, 3), np.int32)), "merge_states": (bad, bad[:, 0].copy())}
-    outputs |= {name: (bad, bad.copy(), bad.copy()) for name in ("attention_backward",)}
-    if op in ("logsumexp", "entropy", "cross_entropy", "soft_cross_entropy", "kl_divergence"):
+    outputs |= {"attention_backward": (bad, bad.copy(), bad.copy()), "linear_cross_entropy_backward": (bad, bad.copy())}
+    if op in ("logsumexp", "entropy", "cross_entropy", "soft_cross_entropy", "kl_divergence", "linear_cross_entropy"):
         outputs[op] = bad[:, 0].copy()
     if op == "cross_entropy_mean":
         outputs[op] = np.float32(7)

@@ -3,6 +3,7 @@
 import html.parser
 import pathlib
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -59,7 +60,8 @@ def small(tmp_path, pages):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
-    shutil.copy(ROOT / "docs/mkdocs_hook.py", tmp_path / "docs")
+    for hook in ("findings_hook.py", "mkdocs_hook.py"):
+        shutil.copy(ROOT / "docs" / hook, tmp_path / "docs")
     return build(tmp_path, tmp_path / "site")
 
 
@@ -82,6 +84,30 @@ def test_the_site_is_whole_and_in_the_order_of_the_doors(site):
     assert "(prefers-color-scheme: dark)" in first
     theorems = Page(site / "theory/proofs/axioms.tsv.html").text
     assert "lemma_2_1.upper" in theorems and "adaptive_temperature.maximum" in theorems
+
+
+def test_each_finding_has_a_picture(site):
+    pages = [page for page in (ROOT / "docs").glob("field*.md") if "[Program](" in page.read_text()]
+    shown = {page.stem: (site / f"docs/{page.stem}.html").read_text().count('<figure class="finding"') for page in pages}
+    assert shown == {page.stem: page.read_text().count("[Program](") for page in pages} and sum(shown.values()) > 50
+
+
+@pytest.mark.parametrize(
+    "got, exact, widths, texts",
+    [
+        ("0.5", "1: of equal values", [104.4, 208.8], ["0.5", "1"]),
+        ("-2.1", "-2", [208.8, 92.8], ["-2.1", "-2"]),  # close: the bars begin at a gap
+        ("inf (float32: 11.1)", "11.1", [232, 69.6], ["inf", "11.1"]),
+        ("0.0", "nan: it depends on the NaN", [232], ["0", "NaN"]),
+        ("[1, 0.25]", "[nan nan]", [60] * 4, ["1", "0.25", "NaN", "NaN"]),
+        ("signal 11", "[[0.0]]", [], ["signal 11", "0"]),
+        ("RuntimeError", "undefined: no row", [], []),
+    ],
+)
+def test_a_picture_shows_what_a_program_printed(got, exact, widths, texts):
+    drawn = runpy.run_path(str(ROOT / "docs/findings_hook.py"))["picture"](got, exact)
+    assert [float(width) for width in re.findall(r'<rect .*?width="([\d.]+)"', drawn)] == widths
+    assert [text for text in re.findall(r">([^<]+)</text>", drawn) if text not in ("got", "exact")] == texts
 
 
 @pytest.mark.parametrize("width", [1280, 390])

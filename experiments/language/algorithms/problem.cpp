@@ -22,7 +22,7 @@ const Algorithm& algorithm_named(std::string_view name) {
     if (algorithm.name == name) return algorithm;
     names += (names.empty() ? "" : ", ") + std::string(algorithm.name);
   }
-  throw std::invalid_argument("algorithm: need one of " + names + ", got '" + std::string(name) + "'");
+  throw std::invalid_argument("algorithms: need names out of " + names + ", got '" + std::string(name) + "'");
 }
 
 Problem pose(const Algorithm& algorithm, const AlgorithmInputs& inputs) {

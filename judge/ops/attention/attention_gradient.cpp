@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "judge/ops/attention/claim_verdict.hpp"
-#include "judge/ops/attention/group_oracles.hpp"
 #include "judge/ops/attention/group_pairs.hpp"
 #include "judge/ops/attention/query_gradient.hpp"
 #include "judge/ops/rows/long_error.hpp"
@@ -61,7 +60,7 @@ class GroupJudge {
     verdicts.vacuity.add_row(seers.unbounded,
                              !overflows(Part::keys, j, seers.pairs) && resolved(Part::keys, j, seers.pairs));
     if (!seers.pairs.empty()) judge_part(Part::keys, j, seers.pairs, dk, verdicts);
-    judge_part(Part::values, j, seers.pairs, dv, verdicts);
+    if (!dv.empty()) judge_part(Part::values, j, seers.pairs, dv, verdicts);
     return verdicts;
   }
 

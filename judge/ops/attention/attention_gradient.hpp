@@ -43,7 +43,7 @@ enum class GradientPart : std::size_t { queries, keys, values };
 struct GradientValues {
   std::span<const double> queries;  // (m, d)
   std::span<const double> keys;     // (n, d)
-  std::span<const double> values;   // (n, dv)
+  std::span<const double> values;   // (n, dv), or empty: not judged
 };
 
 /// Judges dq of the chosen queries, and dk and dv of the keys that only chosen queries see, by B17

@@ -34,6 +34,8 @@ struct AttentionRow {
   std::vector<double> bias = {};       // (n) or empty
   std::optional<double> sink = {};     // one more item after the keys; its value is 0
   double sigmoid_bias = 0;             // of sigmoid attention
+  // Of a linear layer's loss: the key of the label, whose score the loss takes from the log-sum-exp.
+  std::optional<std::size_t> label = {};
 
   // The dropout: 1 for each kept key, 0 for the others (n), or empty; and the factor of the kept weights.
   std::vector<double> kept = {};

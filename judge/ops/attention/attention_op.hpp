@@ -36,6 +36,9 @@ class AttentionOp : public OpDefinition {
   /// The case with the attributes and outputs that every call of the op has.
   virtual AttentionCase completed(AttentionCase attention) const { return attention; }
 
+  /// The domain with the restrictions of all calls of the op.
+  virtual Domain narrowed(Domain domain) const { return domain; }
+
   virtual TensorCall call(const AttentionTask& task, const AttentionCase& attention) const = 0;
 
   /// Converts the outputs of the case's call to those of a dense batch.

@@ -8,13 +8,20 @@
 namespace softcheck::proptests {
 namespace {
 
-NanPlace place_in(const AttentionCase& a) {
+NanPlace drawn_place(const AttentionCase& a) {
   if (a.nan != 0) return NanPlace::of(a.nan);
   const AttentionShape& s = a.shape;
   const std::size_t tensors = NanPlace::tensors + (a.gradients.empty() ? 0 : 1);
   return {static_cast<NanPlace::Tensor>(s.scores() % tensors),
           static_cast<NanPlace::Position>(s.keys % NanPlace::positions),
           static_cast<NanPlace::Bits>((s.queries + s.dim) % NanPlace::patterns)};
+}
+
+NanPlace place_in(const AttentionCase& a) {
+  NanPlace place = drawn_place(a);
+  // A linear layer's loss has no values.
+  if (a.attributes.classes && place.tensor != NanPlace::Tensor::query) place.tensor = NanPlace::Tensor::key;
+  return place;
 }
 
 bool has_both(const AttentionCase& a, std::size_t b) { return a.queries_of(b) > 0 && a.keys_of(b) > 0; }

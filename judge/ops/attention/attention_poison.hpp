@@ -6,7 +6,6 @@
 #include <string>
 
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/generators/attention/attention_nan.hpp"
 
 namespace softcheck::proptests {
 

@@ -5,7 +5,6 @@
 #include <functional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 
 #include "judge/ops/attention/attention_rows.hpp"
 #include "judge/sandbox/watched_kernel.hpp"

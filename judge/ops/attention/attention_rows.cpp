@@ -22,6 +22,9 @@ std::size_t bias_number(const AttentionCase& a, std::size_t b, std::size_t h, st
 
 std::string place_of(const AttentionCase& attention, std::size_t row) {
   const AttentionShape& s = attention.shape;
+  if (attention.attributes.classes) {
+    return row < s.queries ? " at row=" + std::to_string(row) : " at class=" + std::to_string(row - s.queries);
+  }
   const std::string at = attention.sequences.any() ? " at sequence=" : " at batch=";
   if (const std::size_t first = bias_number(attention, 0, 0, 0); row >= first) {
     const std::size_t head = (row - first) / s.queries, heads = attention.bias_heads();

@@ -1,6 +1,5 @@
 #include "judge/ops/attention/bias_gradient.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>

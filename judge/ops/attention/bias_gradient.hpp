@@ -8,7 +8,7 @@
 
 #include "judge/ops/attention/attention_judge.hpp"
 #include "judge/ops/attention/claim_verdict.hpp"
-#include "judge/ops/attention/head_pairs.hpp"
+#include "judge/ops/attention/group_pairs.hpp"
 #include "proptests/generators/attention/attention.hpp"
 
 namespace softcheck::proptests {

@@ -76,6 +76,15 @@ QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::
   if (!usable_) return;
   add_pairs(softmax, products);
   add_errors(task, row, softmax, arithmetic, out_gradient, saved);
+  if (row.label) subtract_label(task.contract, row);
+}
+
+void QueryPairs::subtract_label(const Contract& contract, const AttentionRow& row) {
+  const std::size_t k = *pair_of(*row.label);
+  score_gradients_[k] = difference(score_gradients_[k], {static_cast<long double>(*lse_gradient_), 0});
+  const UpperBound upstream(std::fabs(*lse_gradient_));
+  errors_[k] = label_pair_error(contract, errors_[k], upstream, size_of(score_gradients_[k]));
+  sizes_[k] = next_above(sizes_[k] + upstream.value());
 }
 
 std::optional<std::size_t> QueryPairs::pair_of(std::size_t j) const {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -37,7 +36,8 @@ struct SavedForward {
 };
 
 /// The pairs of one query: p_j and dS_j = p_j (g_j - delta + dL), times a softcap's slope, for the keys that it sees,
-/// and the errors that a kernel's may have (B17). dL is the gradient by the log-sum-exp, 0 if the call has none.
+/// and the errors that a kernel's may have (B17). dL is the gradient by the log-sum-exp, 0 if the call has none. With a
+/// label (AttentionRow::label), which needs dL, that key has dS = (p - 1) dL.
 class QueryPairs {
  public:
   /// row           finite visible keys and values
@@ -82,6 +82,7 @@ class QueryPairs {
   void add_errors(const AttentionTask& task, const AttentionRow& row, const LongSoftmax& softmax,
                   const numerics::AttentionBackwardArithmetic& arithmetic, std::span<const double> out_gradient,
                   const SavedForward& saved);
+  void subtract_label(const numerics::Contract& contract, const AttentionRow& row);
   std::optional<numerics::SavedErrors> saved_errors(const AttentionTask& task, const AttentionRow& row,
                                                     const LongSoftmax& softmax, const ProductSums& outputs,
                                                     std::span<const double> out_gradient,

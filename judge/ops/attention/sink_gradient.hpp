@@ -4,12 +4,11 @@
 #include <deque>
 #include <functional>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "judge/ops/attention/attention_judge.hpp"
 #include "judge/ops/attention/claim_verdict.hpp"
-#include "judge/ops/attention/head_pairs.hpp"
+#include "judge/ops/attention/group_pairs.hpp"
 #include "proptests/generators/attention/attention.hpp"
 
 namespace softcheck::proptests {

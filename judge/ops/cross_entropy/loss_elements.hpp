@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "judge/ops/cross_entropy/loss_terms.hpp"
-#include "judge/ops/rows/last_item.hpp"
 #include "judge/ops/rows/row_elements.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/oracles/cross_entropy.hpp"

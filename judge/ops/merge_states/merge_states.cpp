@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>

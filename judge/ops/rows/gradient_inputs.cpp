@@ -54,7 +54,8 @@ double signed_unit(std::uint64_t bits) { return static_cast<double>(static_cast<
 std::vector<double> saved_softmax(Format format, std::span<const double> logits, std::uint64_t auxiliary) {
   static constexpr double factors[] = {1, 1, 0.75, 1.5};
   const LogSum sum = log_sum_of(logits);
-  const double factor = factors[auxiliary / 16 % 4];
+  // A fully masked row may have been saved as zeros.
+  const double factor = hashed(auxiliary, 1) % 16 == 0 ? 0 : factors[auxiliary / 16 % 4];
   return of_each(logits,
                  [&](double x) { return round_to(format, factor * std::exp(x - sum.maximum - sum.logarithm)); });
 }

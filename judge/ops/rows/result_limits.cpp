@@ -1,6 +1,5 @@
 #include "judge/ops/rows/result_limits.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "numerics/formats/next_double.hpp"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "judge/ops/rows/judged_row.hpp"
 #include "judge/ops/rows/row_op.hpp"
@@ -110,6 +111,16 @@ void exact_masked_parts(const RowOp& op, const Contract& contract, std::size_t n
 
 bool nothing_visible(std::span<const double> logits) {
   return std::ranges::all_of(logits, [](double logit) { return std::isinf(logit); });
+}
+
+// Enough for the largest calls of default effort; rows beyond this are judged each time.
+constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
+void append(std::string& key, std::span<const double> values) {
+  const auto bytes = std::as_bytes(values);
+  const std::size_t size = values.size();
+  key.append(reinterpret_cast<const char*>(&size), sizeof size);
+  key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 }  // namespace
@@ -230,6 +241,18 @@ RowFindings judge_row(Op op, const Contract& contract, std::span<const double> l
     result.certificates.push_back(certificate_of(finding, {witness}, format_of_ulps(contract, contract.output)));
   }
   return result;
+}
+
+const RowVerdicts& RowVerdictCache::verdicts(std::span<const std::vector<double>> inputs, std::span<const double> got,
+                                             const std::function<RowVerdicts()>& judge) {
+  std::string key;
+  for (const std::vector<double>& input : inputs) append(key, input);
+  append(key, got);
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  bytes_ += key.size();
+  if (bytes_ > most_bytes) return last_ = judge();
+  RowVerdicts verdicts = judge();
+  return known_.emplace(std::move(key), std::move(verdicts)).first->second;
 }
 
 }  // namespace softcheck::proptests

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "judge/op/op.hpp"
@@ -69,5 +71,20 @@ struct RowFindings {
 /// witness  text that replays the row
 RowFindings judge_row(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
                       std::span<const double> got, const std::string& witness);
+
+/// The verdicts on the rows of one call. Rows with bitwise equal inputs and results share one verdict.
+class RowVerdictCache {
+ public:
+  /// inputs   of the row, the logits first
+  /// judge    called if no such row was judged before
+  /// returns  the verdicts, valid until the next call
+  const RowVerdicts& verdicts(std::span<const std::vector<double>> inputs, std::span<const double> got,
+                              const std::function<RowVerdicts()>& judge);
+
+ private:
+  std::unordered_map<std::string, RowVerdicts> known_;  // key: the bytes of inputs and results
+  std::size_t bytes_ = 0;
+  RowVerdicts last_;
+};
 
 }  // namespace softcheck::proptests

@@ -1,6 +1,5 @@
 #include "judge/ops/rows/row_op.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 

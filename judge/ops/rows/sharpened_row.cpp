@@ -1,6 +1,5 @@
 #include "judge/ops/rows/sharpened_row.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "numerics/formats/next_double.hpp"

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "judge/ops/rows/gradient_inputs.hpp"
-#include "judge/ops/rows/last_item.hpp"
 #include "judge/ops/rows/row_elements.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/formats/special_values.hpp"

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "judge/ops/rows/judged_row.hpp"
 #include "judge/ops/topk_softmax/router.hpp"

@@ -1,19 +1,53 @@
-// Attention through the ABI. Contracts are in kernels/entry/contracts.tsv, derived in docs/kernels/attention.md.
-// softcheck_attention takes the attributes of version 2 of a call; the others refuse them. A query's bits depend only
-// on its row of scores, the values and the mask.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
 #include "kernels/call/packed_views.hpp"
 #include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/attention/attention_tile.hpp"
-#include "kernels/cpu/attention/statistics_tile.hpp"
 #include "kernels/cpu/attention/tile_sizes.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/entry/ops.hpp"
 
+// Attention through the ABI. Contracts are in kernels/entry/contracts.tsv, derived in docs/kernels/attention.md.
+// softcheck_attention takes the attributes of version 2 of a call; the others refuse them. A query's bits depend only
+// on its row of scores, the values and the mask.
+
 namespace softcheck::kernels::cpu {
+
+/// The statistics of attention's scores for one tile after the other: a pass over the keys, memory as of AttentionTile.
+template <class T>
+class StatisticsTile {
+ public:
+  /// views: of the call with the most keys. capacity: rows of the largest tile, whole vectors.
+  StatisticsTile(const AttentionStatisticsViews& views, std::size_t capacity)
+      : tile_(views.forward, capacity, std::min(capacity, row_part)),
+        ones_(capacity, T(1)),
+        pass_(views.forward.keys(), capacity, 0, true) {}
+
+  void find(const AttentionStatisticsViews& views, const TilePlace& place) {
+    tile_.begin(views.forward, place);
+    const TileState<T> state = pass_.run(tile_, nullptr, ones_.get());
+    for (std::size_t row = 0; row < place.rows; ++row) {
+      // Without a key: -inf, -1, 0, 0.
+      std::array values{maximum_of(state, row), sum_minus_one(state, row), static_cast<double>(state.deviations[row]),
+                        static_cast<double>(state.squares[row])};
+      if (tile_.undefined(row)) {
+        values.fill(std::numeric_limits<double>::quiet_NaN());
+      }
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        tile_.store(views.statistics[i], row, values[i]);
+      }
+    }
+  }
+
+ private:
+  ScoreTile<T> tile_;
+  AlignedArray<T> ones_;  // beta of each row
+  WeightPass<T> pass_;
+};
+
 namespace {
 
 constexpr int done = 0;
@@ -108,6 +142,7 @@ struct AttentionOps {
 };
 
 }  // namespace
+
 }  // namespace softcheck::kernels::cpu
 
 SOFTCHECK_ATTENTION_ENTRIES(softcheck_, softcheck::kernels::cpu::AttentionOps)

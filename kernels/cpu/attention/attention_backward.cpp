@@ -1,12 +1,8 @@
-// The gradient of attention through the ABI: from (q, k, v, dL/dout[, mask]), in version 2 also from the forward pass's
-// out and lse, and dL/dlse if the call has it, to dL/dq, dL/dk, dL/dv, or the first of these, in the inputs' format.
-// docs/tolerances/attention_backward.md derives its errors under the contract (kernels/entry/contracts.tsv), and
-// docs/tolerances/attention_gradient.md those without out and lse.
-//
-// Deterministic: the same bits on every number of threads and in every batch. docs/kernels/attention.md has the
-// algorithm: one pass over tiles of queries for all three gradients, or two if that would take much memory.
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,12 +12,46 @@
 #include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/attention/key_gradient.hpp"
 #include "kernels/cpu/attention/query_gradient.hpp"
-#include "kernels/cpu/attention/task_turns.hpp"
 #include "kernels/cpu/attention/tile_sizes.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/entry/ops.hpp"
 
+// The gradient of attention through the ABI: from (q, k, v, dL/dout[, mask]), in version 2 also from the forward pass's
+// out and lse, and dL/dlse if the call has it, to dL/dq, dL/dk, dL/dv, or the first of these, in the inputs' format.
+// docs/tolerances/attention_backward.md derives its errors under the contract (kernels/entry/contracts.tsv), and
+// docs/tolerances/attention_gradient.md those without out and lse.
+//
+// Deterministic: the same bits on every number of threads and in every batch. docs/kernels/attention.md has the
+// algorithm: one pass over tiles of queries for all three gradients, or two if that would take much memory.
+
 namespace softcheck::kernels::cpu {
+
+/// Tasks that go through the same steps one after the other. Threads take tasks in order, and a task waits only for
+/// earlier ones: the first never waits, so there is no deadlock.
+class TaskTurns {
+ public:
+  static constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+
+  explicit TaskTurns(std::int64_t tasks) : made_(static_cast<std::size_t>(tasks)) {}
+
+  /// Waits until the task has made this many steps.
+  void await(std::int64_t task, std::int64_t steps) {
+    std::atomic<std::int64_t>& made = made_[static_cast<std::size_t>(task)];
+    for (std::int64_t seen = made.load(std::memory_order_acquire); seen < steps;
+         seen = made.load(std::memory_order_acquire)) {
+      made.wait(seen, std::memory_order_acquire);
+    }
+  }
+  void make(std::int64_t task, std::int64_t steps) {
+    made_[static_cast<std::size_t>(task)].store(steps, std::memory_order_release);
+    made_[static_cast<std::size_t>(task)].notify_all();
+  }
+  void end(std::int64_t task) { make(task, all); }
+
+ private:
+  std::vector<std::atomic<std::int64_t>> made_;
+};
+
 namespace {
 
 constexpr int done = 0;
@@ -279,6 +309,7 @@ struct BackwardOps {
 };
 
 }  // namespace
+
 }  // namespace softcheck::kernels::cpu
 
 SOFTCHECK_BACKWARD_ENTRIES(softcheck_, softcheck::kernels::cpu::BackwardOps)

@@ -122,6 +122,30 @@ BUG(mutant_attention_window_in_15_bits, attend_changed) {
   if (a.left >= 0) a.left &= 32767;
 }
 
+// A kernel for heads of 256 numbers (Gemma 2) lacks the softcap.
+// @judged attention f32: plain entropy=exact; fail C15; EveryPairOfClassesIsComputed; domain softcap
+BUG(mutant_attention_softcap_lost_at_dimension_256, attend_changed) {
+  if (a.plain.q.shape[3] == 256) a.softcap = 0;
+}
+
+// Sinks are loaded into 32 places: gpt-oss has 64 heads.
+// @judged attention f32: plain entropy=exact; fail C15; EveryPairOfClassesIsComputed; domain sinks
+BUG(mutant_attention_sinks_of_32_heads, attend_changed) {
+  for (std::int64_t& head : a.sink_head) head &= 31;
+}
+
+// Slopes are loaded into 16 places: BLOOM has 112 heads.
+// @judged attention f32: plain entropy=exact; fail C15; EveryPairOfClassesIsComputed; domain alibi
+BUG(mutant_attention_slopes_of_16_heads, attend_changed) {
+  for (std::int64_t& head : a.slope_head) head &= 15;
+}
+
+// Every tile of 128 keys has the bias of the first one.
+// @judged attention f32: plain entropy=exact; fail C15; EveryPairOfClassesIsComputed; domain bias
+BUG(mutant_attention_bias_of_the_first_tile, attend_changed_attributed_rows) {
+  for (std::size_t j = 128; j < row.bias.size(); ++j) row.bias[j] = row.bias[j - 128];
+}
+
 // ALiBi's distance is stored in 15 bits.
 // @judged attention f32: plain entropy=exact; fail C15; KnownShapesAreComputed; effort default; domain window alibi
 BUG(mutant_attention_alibi_distance_in_15_bits, attend_by_scores) {

@@ -1,4 +1,7 @@
 // Bugs in the gradients of softmax and log-softmax.
+#include <algorithm>
+#include <limits>
+
 #include "kernels/zoo/gradient_rows.hpp"
 
 using namespace softcheck::kernels::zoo;
@@ -70,6 +73,13 @@ BUG(mutant_log_softmax_backward_means, log_softmax_gradient_by_total) {
 // @judged log_softmax_backward f32: plain; fail gradient
 BUG(mutant_log_softmax_backward_negated, log_softmax_gradient_by_items) {
   return std::exp(row.saved[i]) * total - row.upstream[i];
+}
+
+// Divides the saved output by its sum, and a row of zeros (fully masked, under masked=zero) by 0.
+// @judged softmax_backward f32: plain; fail gradient; EveryValueLiesWithinItsThreshold
+BUG(mutant_softmax_backward_zeros_over_zero, softmax_gradient_by_items) {
+  const bool zeros = std::ranges::all_of(row.saved, [](Real y) { return y == 0; });
+  return zeros ? std::numeric_limits<Real>::quiet_NaN() : row.saved[i] * (row.upstream[i] - mean);
 }
 
 // The upstream gradient of the first row for every row, as a stride of 0 gives it.

@@ -1,5 +1,11 @@
 // Correct kernels of attention.
+#include <algorithm>
+#include <numbers>
+#include <utility>
+
+#include "kernels/zoo/attention_attributed.hpp"
 #include "kernels/zoo/attention_sequence_attributes.hpp"
+#include "kernels/zoo/sigmoid_attention.hpp"
 
 using namespace softcheck::kernels::zoo::attention;
 
@@ -200,3 +206,111 @@ CORRECT(attention_correct_split, attend) {
 // @judged attention f64 f32 f16 bf16 8bits: plain entropy=exact; pass
 // @judged attention f32: plain entropy=exact; pass; domain keys>=1 nomask nocausal
 SOFTCHECK_MUTANT attention_correct_two_pass(const softcheck_call* call) { return attend(call, two_pass); }
+
+// Correct kernels whose arithmetic needs a word of its own.
+
+// Gpt-oss: scores and sinks are stored in bf16, and so are their differences from the maximum.
+// @judged attention bf16: plain scores=bf16 sinks=bf16 differences=bf16; pass; domain sinks
+// @judged attention bf16: plain scores=bf16 sinks=bf16; fail C11; output|lse; domain sinks
+CORRECT(attention_correct_differences_stored, attend_attributed) {
+  const auto bf16 = [](Real x) { return static_cast<Real>(rounded_to_bf16(static_cast<float>(x))); };
+  std::vector<Real> x = scores_by(row, usual_score);
+  for (Real& one : x) one = bf16(one);
+  if (row.sink) row.sink = bf16(*row.sink);
+  Real m = largest(x);
+  if (row.sink && !std::isnan(m)) m = std::max(m, *row.sink);
+  if (m == lowest<Real>) return finish_attributed(row, x);
+  for (Real& one : x) one = bf16(one - m);
+  if (row.sink) row.sink = bf16(*row.sink - m);
+  finish_attributed(row, x);
+  row.lse += m;
+}
+
+// Gemma 2's eager attention: quotient, tanh and product of the softcap are stored in bf16 each.
+// @judged attention bf16 f32: plain softcap=bf16; pass; domain softcap
+// @judged attention f32: plain; fail attributes; domain softcap
+CORRECT(attention_correct_softcap_stored, attend_by_softcap) {
+  const auto bf16 = [](Real y) { return static_cast<Real>(rounded_to_bf16(static_cast<float>(y))); };
+  return bf16(row.softcap * bf16(std::tanh(bf16(x / row.softcap))));
+}
+
+// Sinks in the model's own bf16.
+// @judged attention f32: plain sinks=bf16; pass; domain sinks
+// @judged attention f32: plain; fail attributes; domain sinks
+CORRECT(attention_correct_sinks_stored, attend_changed_attributed_rows) {
+  if (row.sink) row.sink = static_cast<Real>(rounded_to_bf16(static_cast<float>(*row.sink)));
+}
+
+// @judged attention f32 f16: plain lse=base2; pass
+// @judged attention f32: plain; fail C2; lse
+CORRECT(attention_correct_base2_lse, attend_changed_results) { row.lse *= std::numbers::log2e_v<Real>; }
+
+// A dropout as a factor of the values.
+// @judged attention f32 f64 f16 bf16 8bits: plain; pass; domain dropout
+// @judged attention f32: plain; pass; domain dropout sinks window causal=either
+CORRECT(attention_correct_dropout_of_values, attend_changed) {}
+
+// A dropout of the normalised weights, as eager attention has it.
+// @judged attention f32 bf16: plain; pass; domain dropout
+CORRECT(attention_correct_dropout_of_weights, attend_changed_weights) {
+  for (std::size_t j = 0; j < p.size(); ++j) p[j] *= dropout_factor(row, j);
+}
+
+// FlashAttention: dropped keys have no value, and the scale multiplies the output.
+// @judged attention f32 f16: plain; pass; domain dropout
+CORRECT(attention_correct_dropout_scales_last, attend_attributed) {
+  const Real scale = std::exchange(row.dropout_scale, Real(1));
+  drop(row);
+  finish_attributed(row, scores_by(row, usual_score));
+  for (Real& x : row.out) x *= row.kept.empty() ? 1 : scale;
+}
+
+// F32 queries over a cache of 16 bits, as calm and yalm have it.
+// @judged attention f32: plain entropy=exact; pass; domain cache=f16
+// @judged attention f32: plain entropy=exact; pass; domain cache=bf16 nocausal
+// @judged attention bf16: plain entropy=exact; pass; domain cache=e4m3
+CORRECT(attention_correct_cached, attend) { attend_two_pass(row); }
+
+// Correct kernels of sigmoid attention.
+
+// @judged sigmoid_attention f64 f32 f16 bf16 8bits: plain; pass
+// @judged sigmoid_attention f32 bf16: plain; pass; domain window softcap alibi bias causal=either
+CORRECT(sigmoid_attention_correct_branches, attend_sigmoid) { attend_sigmoid_row(row); }
+
+// FlashSigmoid's form, whose errors are absolute.
+// @judged sigmoid_attention f32 f16: plain sigmoid=tanh; pass
+// @judged sigmoid_attention f32: plain; fail C11
+CORRECT(sigmoid_attention_correct_tanh, attend_by_sigmoid) { return (1 + std::tanh(x / 2)) / 2; }
+
+// Log2(e) is folded into scale and bias; a quotient of an infinite sum is 0.
+// @judged sigmoid_attention f32 f16: exp=E:4,A:4 sum=sequential; pass
+CORRECT(sigmoid_attention_correct_base_2, attend_sigmoid) {
+  const Real to_base_2 = static_cast<Real>(1.4426950408889634);
+  row.scale *= to_base_2;
+  row.sigmoid_bias *= to_base_2;
+  add_weighted(row, [](const auto& of, std::size_t j) { return 1 / (1 + std::exp2(-sigmoid_score(of, j))); });
+}
+
+// Tiles of 64 keys with weights in bf16; their sums are added at the end. Computes its own bias.
+// @judged sigmoid_attention bf16: exp=1ulp sum=blocks:64 weights=bf16; pass; domain sigmoid_bias=-ln(keys)
+// @judged sigmoid_attention bf16: exp=1ulp sum=blocks:64; fail C11; domain sigmoid_bias=-ln(keys)
+CORRECT(sigmoid_attention_correct_tiles, attend_sigmoid) {
+  constexpr std::size_t tile = 64;
+  const std::size_t size = row.out.size();
+  row.sigmoid_bias = -std::log(static_cast<Real>(row.items()));
+  std::vector<std::vector<Real>> sums;
+  for (std::size_t first = 0; first < row.items(); first += tile) {
+    std::vector<Real>& sum = sums.emplace_back(size);
+    for (std::size_t j = first; j < std::min(first + tile, row.items()); ++j) {
+      if (row.visible[j] == 0) continue;
+      const Real weight = static_cast<Real>(rounded_to_bf16(static_cast<float>(sigmoid(sigmoid_score(row, j)))));
+      for (std::size_t c = 0; c < size; ++c) sum[c] += weight * row.values[j * size + c];
+    }
+  }
+  for (std::size_t step = 1; step < sums.size(); step *= 2) {
+    for (std::size_t k = 0; k + step < sums.size(); k += 2 * step) {
+      for (std::size_t c = 0; c < size; ++c) sums[k][c] += sums[k + step][c];
+    }
+  }
+  row.out = sums.empty() ? std::vector<Real>(size) : sums[0];
+}

@@ -1,4 +1,6 @@
 // Correct kernels of losses and their gradients.
+#include "kernels/zoo/divergence_rows.hpp"
+#include "kernels/zoo/loss_rows.hpp"
 #include "kernels/zoo/mean_rows.hpp"
 
 using namespace softcheck::kernels::zoo;
@@ -180,4 +182,103 @@ CORRECT(correct_cross_entropy_weighted_sums, each_counted_loss) {
   const auto hard = row.target_weight() * (log - (row.target() - m));
   row.out[0] = row.smoothing == 0 ? hard : (1 - row.smoothing) * hard + row.smoothing / row.classes() * total;
   if (row.z != 0) row.out[0] += row.z * lse * lse;
+}
+
+// Correct kernels of the cross-entropy of targets (soft labels) and its gradient.
+
+// - sum q ln p, as torch has it.
+// @judged soft_cross_entropy f32 f64 f16 bf16 8bits: plain; pass
+// @judged soft_cross_entropy f32: plain theta=before; pass; domain temperature
+CORRECT(correct_soft_cross_entropy, each_soft_loss) { put_soft_loss(row); }
+
+// L sum q - sum q x, in one online pass.
+// @judged soft_cross_entropy f32: plain lse=uncentred; pass
+CORRECT(correct_soft_cross_entropy_online, each_soft_loss) {
+  auto m = row.logits[0], s = Real(0), mass = Real(0), dot = Real(0);
+  for (std::size_t j = 0; j < row.logits.size(); ++j) {
+    const auto x = row.logits[j];
+    if (x > m) {
+      s *= std::exp(m - x);
+      m = x;
+    }
+    s += std::exp(x - m);
+    mass += row.targets[j];
+    dot += row.targets[j] * x;
+  }
+  const auto lse = m + std::log(s);
+  row.out[0] = mass * lse - dot + row.z * lse * lse;
+}
+
+// Upstream ((sum q + 2 z L) p - q).
+// @judged soft_cross_entropy_backward f32 f64 f16 bf16 8bits: plain; pass
+// @judged soft_cross_entropy_backward f32: plain theta=before; pass; domain temperature
+CORRECT(correct_soft_cross_entropy_backward, each_soft_gradient) { put_soft_gradient(row, usual_alpha); }
+
+// From the last class to the first, each term times upstream.
+// @judged soft_cross_entropy_backward f32: plain; pass
+CORRECT(correct_soft_cross_entropy_backward_of_terms, each_soft_gradient) {
+  const auto m = row.maximum();
+  auto s = Real(0), mass = Real(0);
+  for (std::size_t j = row.logits.size(); j-- > 0;) {
+    s += std::exp(row.logits[j] - m);
+    mass += row.targets[j];
+  }
+  const auto alpha = mass + 2 * row.z * (m + std::log(s));
+  for (std::size_t j = row.out.size(); j-- > 0;) {
+    const auto p = std::exp(row.logits[j] - m) / s;
+    row.out[j] = (row.upstream * (alpha * p) - row.upstream * row.targets[j]) * row.cap_slope(j);
+  }
+}
+
+// A temperature that divides x - m: the logits themselves are not scaled.
+// @judged cross_entropy f32: plain; pass; domain temperature nosmoothing noweights nozloss
+CORRECT(correct_cross_entropy_fused_temperature, each_counted_loss) {
+  const auto m = *std::max_element(row.raw.begin(), row.raw.end());
+  auto s = Real(0);
+  for (const auto x : row.raw) s += std::exp((x - m) / row.theta);
+  row.out[0] = std::log(s) - (row.raw[row.class_of_label()] - m) / row.theta;
+}
+
+// Correct kernels of the divergence of two rows of logits and its gradient.
+
+// sum w (ln w - ln v), from both log-softmaxes.
+// @judged kl_divergence f32 f64 f16 bf16 8bits: plain; pass
+// @judged kl_divergence f32: plain theta=before; pass; domain temperature
+CORRECT(correct_kl_divergence, each_divergence) { put_divergence(row); }
+
+// From the last class to the first, with weights over their sum.
+// @judged kl_divergence f32: plain; pass
+CORRECT(correct_kl_divergence_of_quotients, each_divergence) {
+  const auto& w = row.weighing();
+  const auto a = logarithms_of(w), b = logarithms_of(row.other());
+  const auto m = *std::max_element(w.begin(), w.end());
+  auto s = Real(0), sum = Real(0);
+  for (const auto x : w) s += std::exp(x - m);
+  for (std::size_t j = w.size(); j-- > 0;) {
+    const auto p = std::exp(w[j] - m) / s;
+    if (p != 0) sum += p * (a[j] - b[j]);
+  }
+  row.out[0] = sum;
+}
+
+// Upstream (p - q), or upstream p (ln p - ln q - K).
+// @judged kl_divergence_backward f32 f64 f16 bf16 8bits: plain; pass
+// @judged kl_divergence_backward f32: plain theta=before; pass; domain temperature
+CORRECT(correct_kl_divergence_backward, each_divergence_gradient) { put_divergence_gradient(row); }
+
+// As automatic differentiation has the reverse one: the gradient by the log-probabilities, p (ln p - ln q + 1), and
+// then log-softmax's own; the forward one with upstream in each term.
+// @judged kl_divergence_backward f32: plain; pass
+CORRECT(correct_kl_divergence_backward_of_terms, each_divergence_gradient) {
+  const auto p = logarithms_of(row.x), q = logarithms_of(row.t);
+  auto total = Real(0);
+  const auto by_logarithm = [&](std::size_t j) {
+    const auto e = std::exp(p[j]);
+    return std::isinf(p[j]) ? e : e * (p[j] - q[j] + 1);
+  };
+  for (std::size_t j = 0; j < p.size(); ++j) total += by_logarithm(j);
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    row.out[j] = row.reverse ? row.upstream * (by_logarithm(j) - std::exp(p[j]) * total)
+                             : row.upstream * std::exp(p[j]) - row.upstream * std::exp(q[j]);
+  }
 }

@@ -121,10 +121,11 @@ typedef struct softcheck_options {
 SOFTCHECK_API const char* softcheck_version(void);
 
 /* The ops, dtypes, words and verdicts that this library knows, as one JSON object; valid until the program ends:
- * {"version", "ops": [{"name", "of": "rows" or "attention", "inputs": [{"role", "extent", "index", "optional"}],
- * "outputs", "claims", "value_per_row", "whole_calls", "theta", "mask", "in_place", "attributes", "packed", "pages",
- * "filters"}], "dtypes": [{"name", "array_dtype" (of NumPy, ml_dtypes, torch and JAX), "dlpack_code", "bits",
- * "precision", "unit_roundoff", "smallest_normal", "smallest_subnormal", "largest", "infinity"}], "contract_words":
+ * {"version", "ops": [{"name", "of": "rows", "attention" or "linear", "inputs": [{"role", "extent", "index",
+ * "optional"}], "outputs", "claims", "value_per_row", "whole_calls", "theta", "mask", "in_place", "attributes",
+ * "packed", "pages", "filters"}], "dtypes": [{"name", "array_dtype" (of NumPy, ml_dtypes, torch and JAX),
+ * "dlpack_code", "bits", "precision", "unit_roundoff", "smallest_normal", "smallest_subnormal", "largest",
+ * "infinity"}], "contract_words":
  * [{"word", "values", "grants"}], "domain_words": [{"word", "of": "rows", "attention" or "both", "means"}],
  * "verdicts": [{"verdict", "exit_code"}]}. */
 SOFTCHECK_API const char* softcheck_describe(void);
@@ -196,6 +197,8 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *                          call of version 2 input_roles may name the inputs, in any order: also sinks, slopes and
  *                          bias, as below. With sinks there is no entropy
  *   sigmoid_attention      q, k, v[, mask]; out; without attributes sigmoid_bias is -ln of the number of keys
+ *   linear_cross_entropy   hidden (..., dim), weight (classes, dim), labels (...)[, upstream (...)]; out (...), for its
+ *                          gradient dhidden and dweight; attribute ignore_index
  *   attention_backward     q, k, v[, out, lse], out_gradient[, mask]; dq, dk, dv[, dsinks][, dbias]
  *
  * More about attention_backward:

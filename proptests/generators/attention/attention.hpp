@@ -47,7 +47,7 @@ struct AttentionCase {
   bool mask_for_each_head = true;  // else one mask for all heads of a batch
   std::vector<std::uint8_t> mask;  // (batch, heads or 1, queries, keys), 1 = visible; empty: no mask
   std::uint64_t mask_byte = 1;     // byte of visible entries: 1 to 255; from 256 on each of these in turn
-  std::uint64_t nan = 0;           // selects the NaN that a property puts into a copy (attention_nan.hpp); 0: none
+  std::uint64_t nan = 0;           // selects the NaN that a property puts into a copy (NanPlace); 0: none
   AttentionAttributes attributes;
   AttentionSequences sequences;
   std::string family;  // how it was drawn; not part of its text
@@ -155,5 +155,27 @@ void fit_shape(AttentionShape& shape, const Domain& domain);
 
 /// Count of the numbers of queries, keys, values and a mask.
 std::size_t numbers_of(const AttentionShape& shape);
+
+/// A NaN in one number of a call: the tensor, the position, and the bits.
+struct NanPlace {
+  enum class Tensor { query, key, value, out_gradient };  // out_gradient: only for gradients; not encoded in number()
+  enum class Position { first, middle, last };            // along every axis of the tensor
+  enum class Bits { quiet, quiet_negative, signalling, signalling_negative, payload, payload_negative };
+  static constexpr std::size_t tensors = 3, positions = 3, patterns = 6;
+
+  Tensor tensor = Tensor::query;
+  Position position = Position::first;
+  Bits bits = Bits::quiet;
+
+  /// The value of AttentionCase::nan; never 0.
+  std::uint64_t number() const;
+  /// The inverse of number(), for numbers >= 1.
+  static NanPlace of(std::uint64_t number);
+  /// The index along an axis of this extent: 0, the middle, or the last.
+  std::size_t along(std::size_t extent) const;
+};
+
+/// The bits of such a NaN. A payload has its highest and lowest bit set.
+std::uint64_t nan_bits(numerics::Format format, NanPlace::Bits bits);
 
 }  // namespace softcheck::proptests

@@ -75,18 +75,19 @@ std::vector<double> draw_sinks(Draw& draw, const AttentionShape& s) {
   return sinks;
 }
 
-// Powers of two as in ALiBi, a different one per head; some have 24 bits.
+// Powers of two as in ALiBi, from the ninth head on times 1 + k / 64, a different one per head; some have 24 bits.
 std::vector<double> draw_slopes(Draw& draw, const AttentionShape& s, const AttentionOptions& options) {
   const double farthest = static_cast<double>(std::max(s.queries, s.keys));
   const bool odd = draw.one_in(4);
-  const int first = draw.between(0, 4);
   std::vector<double> slopes;
   for (std::size_t h = 0; h < s.heads(); ++h) {
-    double slope = std::ldexp(1.0, -first - static_cast<int>(h % 8));
-    if (odd) slope = into_format(Format::f32, slope * (1 + draw.unit()));
-    while (slope * farthest > room_for_scores(options)) slope /= 2;
-    slopes.push_back(slope);
+    const double own = odd ? 1 + draw.unit() : 1 + static_cast<double>(h / 8 % 64) / 64;
+    slopes.push_back(into_format(Format::f32, std::ldexp(own, -static_cast<int>(h % 8))));
   }
+  // All by the same factor, so that they stay different.
+  double factor = std::ldexp(1.0, -draw.between(0, 4));
+  while (*std::ranges::max_element(slopes) * factor * farthest > room_for_scores(options)) factor /= 2;
+  for (double& slope : slopes) slope *= factor;
   return slopes;
 }
 
@@ -151,6 +152,7 @@ std::string head_text(const AttentionAttributes& a) {
   if (a.cache) text += " cache=" + std::string(numerics::properties(*a.cache).name);
   if (!a.lse_gradients.empty()) text += " dlse";
   if (a.sigmoid_bias) text += " sigmoid_bias=" + numerics::hex_float(*a.sigmoid_bias);
+  if (a.no_ignored) text += " noignored";
   return text;
 }
 
@@ -187,6 +189,7 @@ void take_conventions(AttentionCase& a, const Domain& domain) {
   a.attributes.interleaved = domain.interleaved;
   a.attributes.values_view = domain.values_view;
   a.attributes.cache = domain.cache;
+  a.attributes.no_ignored = domain.no_ignored;
   for (std::vector<double>* numbers : {&a.keys, &a.values}) {
     for (double& x : *numbers) x = domain.cache ? saturated(*domain.cache, x) : x;
   }

@@ -10,10 +10,10 @@
 #include <span>
 #include <utility>
 
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/generators/attention/attention_attributes.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/attention/attention_heights.hpp"
-#include "proptests/generators/attention/attention_nan.hpp"
 #include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 #include "proptests/generators/text/case_text.hpp"
@@ -85,6 +85,8 @@ class ClassDraw {
     a_.queries = repeated(queries_, a_.shape.dim, a_.shape.batch * a_.shape.heads() * a_.shape.queries);
     draw_values();
     if (of(Trait::mask) > 0) draw_mask();
+    // Rows with attributes are judged one by one, even where they repeat.
+    if (options_.attributes && a_.shape.scores() <= budget_.judged && draw_.one_in(2)) add_attributes();
     take_conventions(a_, options_.domain);
     if (options_.gradients) draw_gradients(draw_, a_, distinct_.rows);
     return std::move(a_);
@@ -136,7 +138,7 @@ class ClassDraw {
 
   double scale() {
     if (options_.domain.usual_scale) return 1 / std::sqrt(static_cast<double>(a_.shape.dim));
-    const std::size_t wanted = of(Trait::scale);
+    const std::size_t wanted = options_.domain.unit_scale ? 0 : of(Trait::scale);
     while (true) {
       const double any = 0.1 + draw_.unit();
       const double candidates[] = {1,
@@ -360,6 +362,15 @@ class ClassDraw {
     const bool blind = std::ranges::all_of(row, [](std::uint8_t x) { return x == 0; });
     if (blind && !draw_.one_in(8)) row[draw_.below(n)] = 1;
     return row;
+  }
+
+  // Without sinks if the class asks for an entropy, which they exclude.
+  void add_attributes() {
+    const int outputs = a_.outputs;
+    draw_attributes(draw_, a_, options_);
+    if (options_.gradients || a_.outputs == outputs) return;
+    a_.attributes.sinks.clear();
+    a_.outputs = outputs;
   }
 
   Draw& draw_;

@@ -172,6 +172,8 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (word.starts_with("sigmoid_bias=")) {
       to.sigmoid_bias = parse_number(value_of(word, "sigmoid_bias"));
       if (!std::isfinite(*to.sigmoid_bias)) refuse("a finite sigmoid_bias", word);
+    } else if (word == "noignored") {
+      to.no_ignored = true;
     } else if (word == "sinks") {
       behind.sinks = true;
     } else if (word == "dlse") {
@@ -184,9 +186,8 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (!read_sequences_word(word, attention.sequences)) {
       refuse(
           "window=L:R, alignment=top-left, heads=interleaved, expanded, values=view, softcap=C, sinks, slopes, "
-          "bias=heads|shared, dropout=S, cache=FORMAT, dlse, sigmoid_bias=B, packed, pages=N, order=N, unowned=finite "
-          "or "
-          "lengths=Q:K,... before q",
+          "bias=heads|shared, dropout=S, cache=FORMAT, dlse, sigmoid_bias=B, noignored, packed, pages=N, order=N, "
+          "unowned=finite or lengths=Q:K,... before q",
           word);
     }
   }

@@ -139,6 +139,16 @@ std::string known_words(bool attention) {
   return text;
 }
 
+// The list of words is long: what was got stands before it.
+[[noreturn]] void refuse_unknown(std::string_view text, bool attention, bool of_others) {
+  Domain others;
+  of_others = of_others || read_length(text, !attention, others);
+  throw std::invalid_argument(
+      std::string("domain: need a word of ") + (attention ? "attention" : "rows") + ", got '" + std::string(text) +
+      "'" + (of_others ? std::string(", which is one of ") + (attention ? "rows" : "attention") : "") + ": " +
+      known_words(attention));
+}
+
 void read_word(std::string_view text, bool attention, Domain& domain) {
   const std::span<const DomainRow> rows = domain_rows();
   const auto word = std::ranges::find(rows, text, [](const DomainRow& w) { return w.described.word; });
@@ -157,7 +167,7 @@ void read_word(std::string_view text, bool attention, Domain& domain) {
     }
     return;
   }
-  if (!is_known) refuse_word(text, known_words(attention));
+  if (!is_known) refuse_unknown(text, attention, word != rows.end());
   word->set(domain);
   if (word->other == nullptr || !(domain.*(word->other))) return;
   Domain other;
@@ -305,7 +315,8 @@ Domain parse_domain(std::string_view words, bool attention) {
   if (!attention) complete_router(domain);
   // A row of no classes has no label, and one of no items no visible one.
   if (domain.no_ignored || (domain.all_see && !attention)) {
-    domain.lengths["n"] = intersection(domain.length("n"), {.least = 1});
+    const std::string_view name = attention ? "keys" : "n";
+    domain.lengths[std::string(name)] = intersection(domain.length(name), {.least = 1});
   }
   std::erase_if(domain.lengths, [](const auto& entry) { return entry.second.everything(); });
   return domain;

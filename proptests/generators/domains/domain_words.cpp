@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
+#include <numeric>
 #include <string_view>
+
+#include "proptests/generators/domains/domain.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -84,6 +88,7 @@ constexpr DomainRow rows_in_order[]{
                               [](const CallTraits& call) { return call.theta == 1; }),
     flag<&Domain::usual_scale>("scale=1/sqrt(dim)", Calls::attention, "the scale is 1 / sqrt(dim), rounded to double",
                                has_usual_scale),
+    flag<&Domain::unit_scale>("scale=1", Calls::none, "", [](const CallTraits& call) { return call.scale == 1; }),
     flag<&Domain::usual_sigmoid_bias>("sigmoid_bias=-ln(keys)", Calls::attention,
                                       "sigmoid attention: its bias is -ln(keys), rounded to double",
                                       [](const CallTraits& call) { return !call.other_sigmoid_bias; }),
@@ -134,7 +139,7 @@ constexpr DomainRow rows_in_order[]{
                                     [](const CallTraits& call) { return !call.class_weights; }),
     flag<&Domain::one_ignore_index>("ignore=-100", Calls::rows, "losses: ignore_index is -100",
                                     [](const CallTraits& call) { return call.ignore_index == usual_ignore_index; }),
-    flag<&Domain::no_ignored>("noignored", Calls::rows, "losses: no label is ignore_index",
+    flag<&Domain::no_ignored>("noignored", Calls::both, "losses: no label is ignore_index",
                               [](const CallTraits& call) { return !call.ignored; }),
     flag<&Domain::zero_parts>("empty=zero", Calls::rows, "merges: the outputs of empty parts are 0",
                               [](const CallTraits& call) { return !call.unwritten; }),
@@ -230,6 +235,64 @@ bool Domain::has_lengths(const CallTraits& call) const {
   });
   return within && (!equal_lengths || has_equal_lengths(call)) && (!fewer_queries || has_fewer_queries(call)) &&
          (!equal_dims || has_equal_dims(call)) && (!values_view || has_short_values(call));
+}
+
+bool LengthRange::contains(std::uint64_t length) const {
+  if (!listed.empty()) return std::ranges::binary_search(listed, length);
+  return length >= least && length <= most && length % multiple == 0;
+}
+
+std::uint64_t LengthRange::nearest(std::uint64_t length) const {
+  if (!listed.empty()) {
+    const auto up = at_least(length), down = at_most(length);
+    if (!up || !down) return up ? *up : *down;
+    return length - *down < *up - length ? *down : *up;
+  }
+  const std::uint64_t lowest = (least + multiple - 1) / multiple * multiple, highest = most / multiple * multiple;
+  const std::uint64_t up = length > highest ? highest : (length + multiple - 1) / multiple * multiple;
+  const std::uint64_t down = length / multiple * multiple;
+  return std::clamp(length - down < up - length ? down : up, lowest, std::max(lowest, highest));
+}
+
+std::optional<std::uint64_t> LengthRange::at_least(std::uint64_t length) const {
+  if (!listed.empty()) {
+    const auto found = std::ranges::lower_bound(listed, length);
+    return found == listed.end() ? std::nullopt : std::optional(*found);
+  }
+  const std::uint64_t from = std::max(length, least), highest = most / multiple * multiple;
+  if (from > highest) return std::nullopt;
+  return (from + multiple - 1) / multiple * multiple;
+}
+
+std::optional<std::uint64_t> LengthRange::at_most(std::uint64_t length) const {
+  if (!listed.empty()) {
+    const auto above = std::ranges::upper_bound(listed, length);
+    return above == listed.begin() ? std::nullopt : std::optional(*std::prev(above));
+  }
+  const std::uint64_t highest = std::min(length, most) / multiple * multiple;
+  return highest < least ? std::nullopt : std::optional(highest);
+}
+
+std::vector<std::uint64_t> LengthRange::listed_within(std::uint64_t lowest, std::uint64_t highest) const {
+  std::vector<std::uint64_t> lengths;
+  for (const std::uint64_t length : listed) {
+    if (length >= lowest && length <= highest) lengths.push_back(length);
+  }
+  return lengths;
+}
+
+LengthRange intersection(const LengthRange& a, const LengthRange& b) {
+  LengthRange both{std::max(a.least, b.least), std::min(a.most, b.most), std::lcm(a.multiple, b.multiple)};
+  const std::vector<std::uint64_t>& listed = a.listed.empty() ? b.listed : a.listed;
+  if (listed.empty()) return both;
+  std::ranges::copy_if(listed, std::back_inserter(both.listed),
+                       [&](std::uint64_t length) { return a.contains(length) && b.contains(length); });
+  if (both.listed.empty()) return {1, 0};
+  both.least = both.listed.front();
+  both.most = both.listed.back();
+  both.multiple = 1;
+  if (both.listed.size() == 1) both.listed.clear();
+  return both;
 }
 
 }  // namespace softcheck::proptests

@@ -1,7 +1,6 @@
 #include "proptests/generators/drawing/covering.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "proptests/generators/drawing/draw.hpp"
 

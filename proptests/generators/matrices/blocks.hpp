@@ -2,6 +2,7 @@
 
 #include <rapidcheck.h>
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -37,6 +38,12 @@ rc::Seq<Case> shrink_blocks(const Case& of, const Blocks& blocks, Make make) {
     Blocks simpler = blocks;
     return (*steps)[k](simpler) ? std::optional<Case>(make(simpler, from)) : std::nullopt;
   });
+}
+
+inline Eigen::MatrixXd to_eigen(const Matrix& matrix) {
+  using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  return Eigen::Map<const Rows>(matrix.entries.data(), static_cast<Eigen::Index>(matrix.rows),
+                                static_cast<Eigen::Index>(matrix.cols));
 }
 
 }  // namespace softcheck::proptests

@@ -7,7 +7,6 @@
 
 #include "numerics/enclosures/certificate.hpp"
 #include "proptests/generators/matrices/blocks.hpp"
-#include "proptests/generators/matrices/eigen_matrix.hpp"
 #include "proptests/generators/text/case_text.hpp"
 #include "theory/proposition_3_1.hpp"
 

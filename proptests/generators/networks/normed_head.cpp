@@ -10,7 +10,6 @@
 #include "proptests/generators/drawing/draw.hpp"
 #include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/matrices/blocks.hpp"
-#include "proptests/generators/matrices/eigen_matrix.hpp"
 #include "proptests/generators/matrices/matrix.hpp"
 #include "proptests/generators/text/case_text.hpp"
 #include "theory/theorem_2_2.hpp"

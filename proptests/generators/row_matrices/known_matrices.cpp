@@ -2,7 +2,6 @@
 #include "proptests/generators/row_matrices/known_matrices.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "numerics/formats/special_values.hpp"

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "numerics/formats/special_values.hpp"
-#include "proptests/generators/row_matrices/matrix_class.hpp"
 
 namespace softcheck::proptests {
 namespace {

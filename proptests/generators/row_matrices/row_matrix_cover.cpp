@@ -9,7 +9,6 @@
 #include "proptests/engine/interrupted.hpp"
 #include "proptests/generators/drawing/covering.hpp"
 #include "proptests/generators/drawing/draw.hpp"
-#include "proptests/generators/row_matrices/matrix_class.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 

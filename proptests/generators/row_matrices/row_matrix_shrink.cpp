@@ -3,7 +3,6 @@
 #include <cmath>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include "numerics/formats/special_values.hpp"

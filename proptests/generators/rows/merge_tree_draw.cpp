@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <stdexcept>

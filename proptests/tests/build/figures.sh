@@ -69,8 +69,8 @@ test "$(grep -c '^q,5,' "$scratch/arms/adaptive_language_units.csv")" = 10 || co
 
 # A language model of our own: trained for two steps, it is certified, read and asked like the shipped ones.
 refuses 2 '--temperature: need plain or adaptive' run train-language --temperature warm --out "$scratch/own"
-refuses 2 'positions: need rotary, randomised or none' run train-language --positions learned --out "$scratch/own"
-refuses 2 'attention: need softmax, log-n, sink, line or entmax' run train-language --attention linear --out "$scratch/own"
+refuses 2 '--positions: need rotary, randomised or none' run train-language --positions learned --out "$scratch/own"
+refuses 2 '--attention: need softmax, log-n, sink, line or entmax' run train-language --attention linear --out "$scratch/own"
 refuses 2 'need plain temperature with attention=entmax' run train-language --attention entmax --temperature adaptive --out "$scratch/own"
 refuses 2 'heads that divide the width' run train-language --heads 3 --out "$scratch/own"
 refuses 2 '--largest: need at least --smallest' run train-language --smallest 9 --largest 8 --out "$scratch/own"
@@ -147,7 +147,7 @@ if command -v gnuplot >/dev/null 2>&1; then
   test -z "$(find "$scratch/results" -name '*.tmp*')" || complain "half-written files were left"
 fi
 
-refuses 2 'exhaustive: --op: need one of softmax' run exhaustive --op nothing --out "$scratch/exhaustive"
+refuses 2 '--op: need softmax, .* or attention, got .nothing.' run exhaustive --op nothing --out "$scratch/exhaustive"
 refuses 2 'exhaustive: effort: .*f32, whose' run exhaustive --op attention --dtype f32 --out "$scratch/exhaustive"
 # What is known when a budget ends has its picture and its numbers.
 expect 5 run exhaustive --op entropy --dtype f32 --budget 1 --out "$scratch/exhaustive"

@@ -59,6 +59,12 @@ for package in g++ libmpfi-dev libzip-dev python3-venv dpkg-dev; do wants $packa
 for package in coq ocaml gappa clang doxygen libopenmpi-dev libgtest-dev libbenchmark-dev libdnnl-dev gnuplot-nox; do
   if wants $package; then fail "./run wheel installs $package"; fi
 done
+called 4 wheel local
+wants python3-venv || fail "./run wheel local does not install python3-venv"
+for package in dpkg-dev libgtest-dev; do
+  if wants $package; then fail "./run wheel local installs $package"; fi
+done
+grep -q '^cmake --preset release .*-DSOFTCHECK_BUILD_TESTS=OFF' "$work/calls" || fail "./run wheel local configures tests"
 called 4 pages
 grep -q '^run: pages: need python3 with venv (Debian: python3-venv)' "$work/said" || fail "./run pages does not say that it needs python3-venv"
 for package in doxygen python3-venv; do wants $package || fail "./run pages does not install $package"; done

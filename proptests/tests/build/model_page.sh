@@ -19,7 +19,7 @@ status=0
 "$softcheck" model $checkpoints/gpt2 --html "$work/no/such.html" >/dev/null 2>&1 || status=$?
 [ $status = 2 ] || { echo "--html in a folder that is not there: exit $status"; exit 1; }
 # All pages have the style of one file.
-[ "$(grep -rl '<style' --include='*.?pp' cli experiments judge library models numerics proptests theory)" = proptests/report/page_head.cpp ] ||
+[ "$(grep -rl '<style' --include='*.?pp' cli experiments judge library models numerics proptests theory)" = proptests/report/report_files.cpp ] ||
   { echo "a page has a style of its own"; exit 1; }
 
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||

@@ -39,7 +39,7 @@ APT_CONFIG=$work/apt.conf apt-get -qq update >"$work/log" 2>&1 &&
   skipped "its packages could not be fetched: $(tail -n 1 "$work/log")"
 for package in "$work"/archives/*.deb; do dpkg-deb -x "$package" "$root"; done
 pip() { "$python" -m pip "$@" -q --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.9 --platform "manylinux2014_$machine" >"$work/log" 2>&1; }
-pip download -d "$root/wheels" numpy || skipped "no NumPy for its Python: $(tail -n 1 "$work/log")"
+pip download -d "$root/wheels" numpy cloudpickle || skipped "no NumPy for its Python: $(tail -n 1 "$work/log")"
 cp "$wheel" proptests/tests/build/wheel/use.py python/tests/kernels.py "$root/wheels/"
 if [ "$machine" = "$(uname -m)" ]; then
   # Not chroot: the judge's own namespaces need a root that is the root of a mount.

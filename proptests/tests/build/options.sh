@@ -1,12 +1,15 @@
 #!/bin/sh
 # Every verb has the options that options.txt lists, with their types, ranges and defaults: none is lost or changed unseen.
+# An option whose value is a word of a list names itself and what it got where the word is not in the list.
 #   options.sh SOFTCHECK            compares
 #   options.sh SOFTCHECK --write    writes the list anew, to be read in the diff
 set -eu
 softcheck=$1
 list=$(dirname "$0")/options.txt
-found=$(mktemp)
-trap 'rm -f "$found"' EXIT
+. "$(dirname "$0")/file_bytes.sh"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+found=$scratch/found
 
 subcommands() { "$softcheck" "$@" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z0-9-]*\).*/\1/p'; }
 
@@ -29,3 +32,19 @@ elif ! diff -u "$list" "$found"; then
   echo "the options of a verb have changed: if they are meant to, write them by proptests/tests/build/options.sh SOFTCHECK --write" >&2
   exit 1
 fi
+[ "${2:-}" != --write ] || exit 0
+npy "$scratch/x.npy" '<f4' '(1, 1)' 1 '\000\000\200\077'
+sed -nE 's/^(.*): (--[a-z-]+) (TEXT|WORDS|CLAIM|OP|DTYPE|LIST)(=.*)?$/\1:\2/p' "$list" | while IFS=: read -r verb flag; do
+  case $verb in
+    kernel) needed=libmine.so:my_softmax ;;
+    check) needed="--logits $scratch/x.npy --output $scratch/x.npy" ;;
+    run*) needed="--out $scratch/out" ;;
+    *) needed='' ;;
+  esac
+  # shellcheck disable=SC2086 # lists of words
+  said=$("$softcheck" $verb $needed "$flag" nope 2>&1) && code=0 || code=$?
+  case $code,$said in
+    2,"softcheck: $flag: "*"'nope'"*) ;;
+    *) echo "$verb $flag nope: expected exit 2 and 'softcheck: $flag: ...' with what it got, not $code and: $said" >&2; exit 1 ;;
+  esac
+done

@@ -5,7 +5,7 @@
 set -eu
 build=$1
 . python/tools.sh
-python_tools build/python/wheel wheel || { echo "skipped: no virtual environment with the pinned packages (build/python/pip.log)"; exit 77; }
+python_tools build/python/wheel wheel_local wheel || { echo "skipped: no virtual environment with the pinned packages (build/python/pip.log)"; exit 77; }
 status=0
 sh cmake/portable.sh "build/portable/$(uname -m)" build/python/wheel/bin/python "$(uname -m)" || status=$?
 [ $status != 4 ] || { echo "skipped: no sources of Debian's packages"; exit 77; }

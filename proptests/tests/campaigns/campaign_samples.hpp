@@ -7,7 +7,6 @@
 #include <limits>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "judge/campaigns/plan.hpp"

@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "judge/campaigns/campaign_report.hpp"
-#include "judge/campaigns/checkpoint_digest.hpp"
+#include "judge/campaigns/shard_file.hpp"
 #include "judge/campaigns/shard_run.hpp"
 #include "models/read/file_source.hpp"
 #include "models/read/safetensors_header.hpp"

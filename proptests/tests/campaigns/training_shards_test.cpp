@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "experiments/network_tensors.hpp"

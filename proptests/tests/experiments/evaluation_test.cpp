@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -15,7 +14,6 @@
 #include "experiments/heads.hpp"
 #include "experiments/trained_models.hpp"
 #include "theory/adaptive_temperature.hpp"
-#include "theory/lemma_2_1.hpp"
 // clang-format off
 #include "experiments/max_retrieval_pass.inl"
 // clang-format on

@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <vector>
 
 #include "proptests/tests/experiments/language_slow_text.hpp"
 

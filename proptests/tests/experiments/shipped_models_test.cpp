@@ -179,6 +179,8 @@ TEST(ShippedLanguageModels, HeadsDisperseWithinTheirCertificates) {
       EXPECT_LE(point.entropy.largest, std::log(static_cast<double>(point.entropy.items)));
       EXPECT_GE(point.entropy.least, point.entropy.certified_floor);
       EXPECT_LE(point.largest_spread, point.certified_spread) << name;
+      EXPECT_LE(point.mean_spread, point.largest_spread) << name;
+      EXPECT_GT(point.largest_spread, 0) << name;
     }
     EXPECT_EQ(entropies.size(), 7U);
     for (const auto& [items, sum] : entropies) {

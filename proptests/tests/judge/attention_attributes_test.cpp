@@ -2,12 +2,15 @@
 // says is said by version 1; cases of theirs as text.
 #include "proptests/generators/attention/attention_attributes.hpp"
 
+#include <set>
+
 #include "judge/call/attention_call.hpp"
 #include "judge/ops/attention/attention_thresholds.hpp"
 #include "judge/ops/attention/query_oracles.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/oracles/attention_oracle.hpp"
 #include "proptests/generators/attention/attention_known.hpp"
+#include "proptests/generators/drawing/draw.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
@@ -292,6 +295,35 @@ TEST(AttentionAttributes, AKeptWeightMayRoundOnceMore) {
   const std::vector<double> right{0}, wrong{0x1p-20};
   EXPECT_EQ(judge_attention(task, row, {right, {}, {}}).findings[0].decision, Decision::proved);
   EXPECT_EQ(judge_attention(task, row, {wrong, {}, {}}).findings[0].decision, Decision::violated);
+}
+
+// Any nonzero byte of a dropout keeps a weight, and calls have many.
+TEST(AttentionAttributes, AKeptWeightHasAnyByte) {
+  std::set<double> met;
+  for (const AttentionCase& a : attributed_cases(60, "dropout")) {
+    const TensorCall call = attention_call(a, Format::f32);
+    const auto dropout = std::ranges::find(call.roles, Role::dropout) - call.roles.begin();
+    for (std::size_t k = 0; k < a.attributes.kept.size(); ++k) {
+      const double byte = call.inputs[static_cast<std::size_t>(dropout)].values[k];
+      ASSERT_EQ(byte != 0, a.attributes.kept[k] != 0);
+      if (byte != 0) met.insert(byte);
+    }
+  }
+  EXPECT_GE(met.size(), 20u);
+}
+
+// The heads of one call have different slopes, whatever the accumulator leaves room for.
+TEST(AttentionAttributes, EveryHeadHasItsOwnSlope) {
+  AttentionOptions options = small_attention(40, 4096, "alibi");
+  options.score_unit = 0x1p-9;
+  Draw draw(std::uint64_t{1});
+  AttentionCase a;
+  a.shape = {1, 131, 1, 2, 40, 1, 1};
+  for (int k = 0; k < 40; ++k) {
+    draw_attributes(draw, a, options);
+    const std::set<double> slopes(a.attributes.slopes.begin(), a.attributes.slopes.end());
+    EXPECT_EQ(slopes.size(), 131u);
+  }
 }
 
 // Keys and values have the cache's numbers and format; all else has the call's, and the call is of version 1.

@@ -7,8 +7,8 @@
 #include "judge/ops/attention/attention_poison.hpp"
 #include "judge/ops/attention/attention_repeats.hpp"
 #include "judge/trial/kernel_claims.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
-#include "proptests/generators/attention/attention_nan.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
@@ -54,6 +54,27 @@ TEST(AttentionCoverage, TheTableOfClassesIsTheOneThatIsWrittenDown) {
     const bool is_layout = dimension.name.starts_with("layout of ") && dimension.name != "layout of q";
     EXPECT_TRUE(is_layout || text.str().find(row + " |") != std::string::npos) << row << " |";
   }
+}
+
+// Half of the calls of a domain with attributes have some, in every class: many heads, keys and dimensions, too.
+TEST(AttentionCoverage, LargeCallsHaveAttributes) {
+  AttentionOptions options = covering();
+  options.attributes = true;
+  options.domain = parse_domain(forward_attributes, true);
+  std::size_t sinks = 0, softcaps = 0, biases = 0, with = 0, all = 0;
+  const std::vector<AttentionCase> cases = covering_cases(options, 4);
+  for (const AttentionCase& a : cases) {
+    const AttentionAttributes& of = a.attributes;
+    ++all;
+    with += a.has_attributes() ? 1 : 0;
+    sinks += !of.sinks.empty() && a.shape.heads() > 32 ? 1 : 0;
+    softcaps += of.softcap != 0 && a.shape.dim > 128 ? 1 : 0;
+    biases += !of.bias.empty() && a.shape.keys > 128 ? 1 : 0;
+    EXPECT_TRUE(of.sinks.empty() || a.outputs < 3) << head_text(a);
+  }
+  EXPECT_GT(3 * with, all);
+  EXPECT_GT(4 * (all - with), all);
+  for (const std::size_t count : {sinks, softcaps, biases}) EXPECT_GT(count, 1u);
 }
 
 // The classes beside those of the shape.

@@ -1,9 +1,8 @@
 // The call that a failure shows: its tensors, the NaN that a property put in, and the query of attention that failed.
-#include "judge/trial/failing_call.hpp"
-
 #include "judge/call/evidence.hpp"
 #include "judge/ops/attention/attention_poison.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
+#include "judge/trial/plainest_case.hpp"
 #include "judge/verdict/certificate_text.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 #include "proptests/tests/judge/kernel_samples.hpp"

@@ -98,7 +98,9 @@ std::string table_of(const KernelSubject& subject, const std::vector<std::string
 TEST(FailureCauses, AttentionThatDoesNotRescaleIsToldApartFromZeroTimesNan) {
   const std::vector<std::string> both{"EveryValueLiesWithinItsThreshold", "ALaterKeyIsNotThere"};
   const std::string told = table_of(zoo_subject("mutant_attention_merge_without_rescale", {.op = Op::attention}), both);
-  EXPECT_THAT(told, AllOf(HasSubstr("Kernel.EveryValueLiesWithinItsThreshold fails on "), Not(HasSubstr("0 * NaN"))));
+  EXPECT_THAT(told, AllOf(HasSubstr("Kernel.EveryValueLiesWithinItsThreshold fails on "),
+                          HasSubstr("cause: an output is a mean of values, and this one lies beyond them"),
+                          Not(HasSubstr("0 * NaN"))));
 }
 
 TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
@@ -115,8 +117,8 @@ TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
   EXPECT_THAT(table_of(uncentred, {"EveryValueLiesWithinItsThreshold", "LogitsReachTheirRange"}),
               AllOf(HasSubstr("got      NaN"), Not(HasSubstr("subtract the maximum"))));
   const std::string masked = table_of(zoo_subject("correct_masked_zero"), {"AFullyMaskedRowIsAsDeclared"});
-  EXPECT_THAT(masked, AllOf(HasSubstr("expected NaN\n        got      0x0p+0 (0)\n"),
-                            HasSubstr("cause: the contract says otherwise; masked=zero grants a 0 here")));
+  EXPECT_THAT(masked,
+              AllOf(HasSubstr("expected NaN\n        got      0x0p+0 (0)\n"), HasSubstr("masked=zero grants this 0")));
   Certificate no_item;
   no_item.claim = "kernel.masked_row";
   KernelEvidence evidence;
@@ -127,7 +129,7 @@ TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
   EXPECT_EQ(cause_of(zoo_subject("f", {.op = Op::logsumexp, .contract = "masked=zero"}), no_item),
             "cause: -inf is due whatever masked= says; -inf - -inf and 0 / 0 are NaN");
   EXPECT_EQ(cause_of(zoo_subject("f", {.contract = "masked=zero"}), no_item),
-            "cause: the contract says otherwise; masked=nan grants a NaN here");
+            "cause: a row that sees no item has another value by the contract; masked=nan grants this NaN");
 }
 
 TEST(FailureCauses, AnotherReadingThatExplainsAttentionStandsAboveItsValues) {
@@ -138,6 +140,9 @@ TEST(FailureCauses, AnotherReadingThatExplainsAttentionStandsAboveItsValues) {
   EXPECT_THAT(attention_table("mutant_attention_grouped_heads_interleaved", Format::bf16),
               HasSubstr(told + "a call whose query head h reads key head h % kv_heads (domain heads=interleaved)\n"));
   EXPECT_THAT(attention_table("mutant_attention_causal_plus_one"), Not(HasSubstr(told)));
+  EXPECT_THAT(attention_table("mutant_attention_scale_forgotten", Format::f16),
+              HasSubstr(told + "a call with scale 1/sqrt(dim)"));
+  EXPECT_THAT(attention_table("mutant_attention_scale_twice"), HasSubstr("square of this call's"));
   const std::string top_left = attention_table("mutant_attention_causal_top_left", Format::f64);
   EXPECT_THAT(top_left,
               HasSubstr(told + "a causal call whose first query stands at the first key (domain causal=top-left)\n"));
@@ -164,6 +169,25 @@ TEST(FailureCauses, AHiddenNanDoesNotHideAnotherReading) {
   EXPECT_THAT(hints.lines(subject), ::testing::ElementsAre(HasSubstr("domain causal=top-left")));
 }
 
+TEST(FailureCauses, ScoresThatAreNotScaledAndAnOppositeMaskAreNamed) {
+  AttentionCase call = drawn_attention(small_attention(4), 1, 1).front();
+  call.nan = 0;
+  call.scale = 0.3;
+  call.attributes = {};
+  call.sequences = {};
+  call.gradients.clear();
+  for (std::vector<double>* numbers : {&call.queries, &call.keys, &call.values}) std::ranges::fill(*numbers, 1);
+  call.mask.assign(call.shape.batch * call.mask_heads() * call.shape.queries * call.shape.keys, 1);
+  const auto told = [&](const std::function<bool(const AttentionCase&)>& is_right) {
+    AttentionHints hints;
+    hints.ask(call, is_right);
+    return joined(hints.lines(zoo_subject("f", {.op = Op::attention})));
+  };
+  EXPECT_THAT(told([](const AttentionCase& other) { return other.scale == 1; }), HasSubstr("scores are not scaled"));
+  EXPECT_THAT(told([](const AttentionCase& other) { return std::ranges::count(other.mask, 0) > 0; }),
+              HasSubstr("opposite mask"));
+}
+
 // One line says that a second claim has the same cause, and values come before rows without one.
 TEST(FailureCauses, ValuesNeverWrittenAreOneCauseOfAllClaims) {
   Certificate masked = failed_value(0, numerics::decode(Format::f32, 0x7b7b7b7b), infinity);
@@ -174,7 +198,7 @@ TEST(FailureCauses, ValuesNeverWrittenAreOneCauseOfAllClaims) {
   const std::string table = to_table({rows_of(zoo_subject("f"), judgement)});
   const std::size_t cause = table.find("cause: the kernel never wrote this value"),
                     same = table.find("the same cause: Kernel.First on 3 logits, got 1.30577099e+36\n");
-  EXPECT_LT(table.find("Kernel.Second fails on 3 logits"), cause);
+  EXPECT_LT(cause, table.find("Kernel.Second fails on 3 logits"));
   EXPECT_LT(cause, same);
   EXPECT_NE(same, std::string::npos) << table;
   EXPECT_EQ(table.find("never wrote", cause + 40), std::string::npos);
@@ -236,6 +260,56 @@ TEST(FailureCauses, StepsRoundedTo16BitsAreNamed) {
   EXPECT_THAT(joined(judged(softmax_in_bf16(Format::bf16, 1.5), only).notes), Not(HasSubstr(cause)));  // a bug
 }
 
+// A softmax of two f32 logits whose first exponential errs by so many u, and that returns zeros for a row with a NaN.
+KernelSubject softmax_without_nan(double units) {
+  const auto kernel = [units](const softcheck_call* call) {
+    const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
+    const double x = number_at(in, Format::f32, 0), y = number_at(in, Format::f32, 1);
+    const double ratio = std::exp(x - y) * (1 + units * 0x1p-24), sum = 1 + ratio;
+    const bool holds_nan = std::isnan(x) || std::isnan(y);
+    put_at(out, Format::f32, 0, holds_nan ? 0 : std::isinf(sum) ? 1 : ratio / sum);
+    put_at(out, Format::f32, 1, holds_nan ? 0 : 1 / sum);
+    return 0;
+  };
+  return own_subject(kernel, {.format = Format::f32, .domain = "n=2 rows=1 theta=1 compact nomask"});
+}
+
+// Other failures keep --infer from being suggested, so the report says which contract grants the wrong values.
+TEST(FailureCauses, TheContractThatGrantsTheValuesIsNamedBesideOtherFailures) {
+  const std::vector<std::string> only{"EveryValueLiesWithinItsThreshold", "ANanLogitMakesItsRowNan"};
+  const auto told = [&](double units) { return joined(judged(softmax_without_nan(units), only).notes); };
+  EXPECT_THAT(told(20), HasSubstr("the smallest calls with wrong values are right under 'exp=2ulp': give that"));
+  EXPECT_THAT(told(0), Not(HasSubstr("cause:")));
+  EXPECT_THAT(told(1e6), Not(HasSubstr("cause:")));
+  EXPECT_EQ(inference_hint(softmax_without_nan(20), judged(softmax_without_nan(20), only)), "");
+}
+
+// Labelled full: FailureCauses.AScaleInTwoFactorsIsNamed
+TEST(FailureCauses, AScaleInTwoFactorsIsNamed) {
+  const auto notes = [](const std::string& symbol) {
+    return joined(judged(zoo_subject(symbol, {.op = Op::attention, .format = Format::bf16, .domain = "nomask"})).notes);
+  };
+  EXPECT_THAT(notes("attention_correct_split_scale"), HasSubstr("scale=split in a contract grants these errors"));
+  EXPECT_THAT(notes("mutant_attention_stored_scale_twice"), Not(HasSubstr("scale=split")));
+}
+
+TEST(FailureCauses, ACauseStandsAboveValuesThatHaveNoneOfTheirOwn) {
+  KernelJudgement judgement = judgement_of(
+      {{"Kernel.Hidden", failed_value(0.5, nan, infinity, true)}, {"Kernel.Inexact", failed_value(0.5, 0.50001, 1.2)}});
+  judgement.errors["kernel.softmax.element"];
+  judgement.notes = {"cause: another contract"};
+  const std::string table = to_table({rows_of(zoo_subject("f"), judgement)});
+  EXPECT_LT(table.find("Kernel.Hidden"), table.find("cause: another contract"));
+  EXPECT_LT(table.find("cause: another contract"), table.find("Kernel.Inexact"));
+  EXPECT_EQ(table.find("cause: another contract"), table.rfind("cause: another contract"));
+}
+
+TEST(FailureCauses, ALostNanIsNamed) {
+  EXPECT_THAT(
+      table_of(zoo_subject("mutant_attention_nan_swallowed", {.op = Op::attention}), {"ANanReachesWhoeverMeetsIt"}),
+      HasSubstr("cause: a NaN is lost, as in fmaxf"));
+}
+
 TEST(FailureCauses, ATimeLimitNamesTheDomainWithoutTheLongCall) {
   const KernelSubject subject = zoo_subject("f");
   Certificate failed;
@@ -279,6 +353,11 @@ TEST(FailureCauses, DecimalsStandBesideHexFloats) {
   const std::vector<std::string> lines = failure_lines(failed);
   EXPECT_THAT(lines, ::testing::Contains("expected 0x1p-1 (0.5)"));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr(" (0.49975)")));
+  Certificate of_row = failed;
+  KernelEvidence evidence = *evidence_of(failed);
+  evidence.asked.numbers = JudgedNumbers{{128, -infinity}, 0.5};
+  of_row = with_evidence(std::move(of_row), evidence);
+  EXPECT_EQ(failure_lines(of_row)[1], "decimals 128 -inf; theta 0.5");
   EXPECT_EQ(number_text(nan), "NaN");
   EXPECT_EQ(logits_text(0), "an empty call");
   EXPECT_EQ(logits_text(1), "1 logit");

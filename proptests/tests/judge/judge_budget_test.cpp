@@ -1,10 +1,9 @@
 // A judgement that is ended early: by its budget, or by its user.
 #include <chrono>
-#include <cstring>
 #include <ctime>
 #include <thread>
 
-#include "judge/call/call_sizes.hpp"
+#include "judge/call/tensor_call.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
 #include "judge/trial/property_schedule.hpp"
 #include "kernels/abi/softcheck_kernel.h"

@@ -1,12 +1,11 @@
 // Judging that takes long asks whether to go on: within a row, within a call, and between properties.
-#include <chrono>
 #include <ctime>
 
 #include "judge/ops/attention/attention_gradient.hpp"
 #include "judge/ops/attention/attention_repeats.hpp"
 #include "judge/ops/rows/call_judge.hpp"
 #include "judge/ops/rows/gradient_inputs.hpp"
-#include "judge/ops/rows/row_verdict_cache.hpp"
+#include "judge/ops/rows/row_judge.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
 #include "numerics/enclosures/interruption.hpp"
 #include "numerics/oracles/cross_entropy.hpp"

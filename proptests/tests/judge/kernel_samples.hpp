@@ -9,9 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <map>
-#include <optional>
-#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>

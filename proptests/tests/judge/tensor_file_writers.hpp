@@ -4,13 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 // Writers of files of tensors for tests: small ones of our own, so that a test can write wrong files too.
 namespace softcheck::proptests {

@@ -198,6 +198,23 @@ TEST(TensorLoss, WhatIsNoLabelIsRefusedWithItsPlace) {
   EXPECT_EQ(loss_refusal(other.loss), "logits: need dtype " + numerics::format_names() + ", got int64");
 }
 
+// A row of which nothing is promised passes neither alone nor among others.
+TEST(TensorLoss, ADivergenceFromNothingIsNotJudged) {
+  const StoredTensor logits = stored(Format::f32, {2, 2}, {0, 1, 1, 2}),
+                     teacher = stored(Format::f32, {2, 2}, {-infinity, -infinity, 3, 4}),
+                     output = stored(Format::f32, {2}, {0.25, 0});
+  TensorTask task{.op = Op::kl_divergence, .inputs = {logits.held(), teacher.held()}};
+  const TensorJudgement both = judge_tensors(task, contract_for(task, ""), std::vector{output.held()});
+  EXPECT_EQ(both.verdict, ReportVerdict::pass);
+  EXPECT_EQ(both.judged, 1u);
+  EXPECT_EQ(both.rows.back().details,
+            std::vector<std::string>{"1 row not judged: a row of which the op promises nothing"});
+  const StoredTensor one = stored(Format::f32, {1, 2}, {0, 1}),
+                     hidden = stored(Format::f32, {1, 2}, {-infinity, -infinity});
+  task.inputs = {one.held(), hidden.held()};
+  EXPECT_EQ(verdict_of(task, {0.25}), ReportVerdict::vacuous);
+}
+
 // Gradients of rows: results at hand, and what their kernels' words are found to be.
 
 // Saved outputs, upstream gradients and what a kernel without an error makes of them.

@@ -1,7 +1,7 @@
 // The quick way through a row of softmax says nothing that the whole judge does not say.
 #include <random>
 
-#include "judge/results/quick_softmax.hpp"
+#include "judge/results/tensor_judge.hpp"
 #include "numerics/filter/row_filter.hpp"
 #include "numerics/formats/simd_target.hpp"
 #include "numerics/rounding/rounding.hpp"

@@ -19,18 +19,6 @@ using Real =
 inline double to_double(const Real& x) { return static_cast<double>(x); }
 inline double magnitude(const Real& x) { return std::fabs(static_cast<double>(x)); }
 
-/// A gradient that forgets something: what a kernel that does so would return.
-enum class Forgotten {
-  nothing,
-  slope,            // of beta in the entropy
-  mean,             // of g, the sum over a row's keys
-  scale,            // in dq and dk
-  beta,             // as a factor of dx
-  diagonal,         // of the causal mask
-  other_heads,      // of a group, in dk and dv
-  entropys_weights  // beta's weights where the entropy's belong
-};
-
 /// What is computed of one query's scores, row for row of the letters in the document.
 struct GradientRow {
   std::vector<std::size_t> seen;       // the keys that it sees
@@ -88,13 +76,9 @@ inline Real entropy_of(const std::vector<Real>& p) {
 /// Row by row; see the document for each line.
 class RowGradient {
  public:
-  RowGradient(const GradientCase& c, std::int64_t b, std::int64_t h, std::int64_t i, Forgotten forgotten)
-      : case_(c), forgotten_(forgotten) {
+  RowGradient(const GradientCase& c, std::int64_t b, std::int64_t h, std::int64_t i) : case_(c) {
     const AttentionProblem& p = c.problem;
-    std::vector<std::uint8_t> visible = p.visible(b, h, i);
-    if (forgotten == Forgotten::diagonal && p.causal && i + p.keys - p.queries >= 0 && i < p.queries) {
-      visible[static_cast<std::size_t>(i + p.keys - p.queries)] = 0;
-    }
+    const std::vector<std::uint8_t> visible = p.visible(b, h, i);
     for (std::size_t j = 0; j < visible.size(); ++j) {
       if (visible[j] != 0) row_.seen.push_back(j);
     }
@@ -203,7 +187,7 @@ class RowGradient {
   }
 
   void find_gradient() {
-    const Real mean_g = forgotten_ == Forgotten::mean ? Real(0) : sum(p_, g_);
+    const Real mean_g = sum(p_, g_);
     const double b = to_double(beta_.value);
     double mean_error = 0, mean_d_error = 0, product_error = 0, product_size = 0;
     Real mean_d = sum(p_, d_), product = 0;
@@ -222,17 +206,14 @@ class RowGradient {
     const double by_beta_error = by_beta_size - magnitude(mean_g) * to_double(mean_d) + product_error +
                                  0x1p-51 * (by_beta_size + product_size + product_error);
     const bool sloped = case_.adaptive && (beta_.slope != 0 || slope_error_ != 0);
-    const Real slope = forgotten_ == Forgotten::slope ? Real(0) : beta_.slope;
-    const std::vector<Real>& weights_1 = forgotten_ == Forgotten::entropys_weights ? p_ : q_;
     for (std::size_t j = 0; j < x_.size(); ++j) {
-      const Real beta = forgotten_ == Forgotten::beta ? Real(1) : beta_.value;
-      Real dx = beta * p_[j] * (g_[j] - mean_g);
+      Real dx = beta_.value * p_[j] * (g_[j] - mean_g);
       const double kappa = omega_[j] + sigma_ + 5 * lambda_ + tau_;
       const double inner = magnitude(g_[j] - mean_g), inner_error = gamma_[j] + mean_error;
       double error = b * to_double(p_[j]) * grown(kappa, inner, inner_error);
       double lost = (b + tau_) * (inner + inner_error);
       if (sloped) {
-        dx += slope * by_beta * weights_1[j] * (d_[j] - mean_1_);
+        dx += beta_.slope * by_beta * q_[j] * (d_[j] - mean_1_);
         const double kappa_1 = omega_1_[j] + sigma_1_ + 4 * lambda_;
         const double away = magnitude(d_[j] - mean_1_);
         const double away_error = eta_[j] + mean_1_error_ + u_ * (to_double(mean_1_) + mean_1_error_);
@@ -272,7 +253,6 @@ class RowGradient {
   }
 
   const GradientCase& case_;
-  Forgotten forgotten_;
   const double u_ = numerics::properties(case_.contract.accumulator).unit_roundoff;
   const double floor_ = numerics::properties(case_.contract.accumulator).smallest_subnormal;
   const double lambda_ = -std::log1p(-u_), lambda_exp_ = -std::log1p(-case_.contract.exp_error * u_);
@@ -312,7 +292,7 @@ struct ExactTensor {
 struct ExactGradient {
   ExactTensor dq, dk, dv;
 
-  explicit ExactGradient(const GradientCase& c, Forgotten forgotten = Forgotten::nothing)
+  explicit ExactGradient(const GradientCase& c)
       : dq(c.problem.q_shape()), dk(c.problem.k_shape()), dv(c.problem.v_shape()) {
     const AttentionProblem& p = c.problem;
     const auto rows = static_cast<std::uint64_t>(p.queries * (p.key_heads == 0 ? 0 : p.heads / p.key_heads));
@@ -326,13 +306,12 @@ struct ExactGradient {
     for (std::int64_t b = 0; b < p.batch; ++b) {
       for (std::int64_t h = 0; h < p.heads; ++h) {
         for (std::int64_t i = 0; i < p.queries; ++i) {
-          const bool counts = forgotten != Forgotten::other_heads || h % (p.heads / p.key_heads) == 0;
-          add_row(c, {b, h, i}, RowGradient(c, b, h, i, forgotten).row(), over_keys, over_queries, counts);
+          add_row(c, {b, h, i}, RowGradient(c, b, h, i).row(), over_keys, over_queries);
         }
       }
     }
-    finish(c, dq, forgotten == Forgotten::scale ? 1 : p.scale);
-    finish(c, dk, forgotten == Forgotten::scale ? 1 : p.scale);
+    finish(c, dq, p.scale);
+    finish(c, dk, p.scale);
     finish(c, dv, 1);
   }
 
@@ -341,8 +320,7 @@ struct ExactGradient {
     std::int64_t b, h, i;
   };
 
-  void add_row(const GradientCase& c, const Place& at, const GradientRow& row, double over_keys, double over_queries,
-               bool counts) {
+  void add_row(const GradientCase& c, const Place& at, const GradientRow& row, double over_keys, double over_queries) {
     const AttentionProblem& p = c.problem;
     const double lambda = -std::log1p(-numerics::properties(c.contract.accumulator).unit_roundoff);
     const std::int64_t query = (at.b * p.heads + at.h) * p.queries + at.i;
@@ -354,9 +332,9 @@ struct ExactGradient {
       for (std::int64_t t = 0; t < p.dim; ++t) {
         const auto of_q = static_cast<std::size_t>(query * p.dim + t), of_k = static_cast<std::size_t>(key * p.dim + t);
         dq.add(of_q, dx, dx_error, row.holds_nan ? NAN : p.k[of_k], over_keys, lambda);
-        if (counts) dk.add(of_k, dx, dx_error, row.holds_nan ? NAN : p.q[of_q], over_queries, lambda);
+        dk.add(of_k, dx, dx_error, row.holds_nan ? NAN : p.q[of_q], over_queries, lambda);
       }
-      for (std::int64_t t = 0; counts && t < p.value_dim; ++t) {
+      for (std::int64_t t = 0; t < p.value_dim; ++t) {
         const auto of_o = static_cast<std::size_t>(query * p.value_dim + t);
         const auto of_v = static_cast<std::size_t>(key * p.value_dim + t);
         const bool nan = row.weights_nan;

@@ -137,29 +137,6 @@ INSTANTIATE_TEST_SUITE_P(Formats, AttentionGradient,
                          ::testing::Values(Format::f64, Format::f32, Format::f16, Format::bf16),
                          [](const auto& format) { return std::string(numerics::properties(format.param).name); });
 
-// The errors are narrow enough to tell each of these from the truth.
-TEST(AttentionGradient, WhatIsForgottenShows) {
-  const std::vector<AttentionProblem> problems = gradient_problems(Format::f32);
-  for (const Forgotten forgotten : {Forgotten::slope, Forgotten::mean, Forgotten::scale, Forgotten::beta,
-                                    Forgotten::diagonal, Forgotten::other_heads, Forgotten::entropys_weights}) {
-    double most = 0;
-    for (std::size_t i = 0; i < 12; ++i) {  // the small ones
-      const GradientCase c = case_of(problems[i], true, Format::f32);
-      const ExactGradient exact(c), wrong(c, forgotten);
-      const auto as_doubles = [](const ExactTensor& tensor) {
-        std::vector<double> values;
-        for (std::size_t e = 0; e < tensor.values.size(); ++e) {
-          values.push_back(tensor.is_nan[e] ? NAN : to_double(tensor.values[e]));
-        }
-        return values;
-      };
-      most = std::max({most, share(as_doubles(wrong.dq), exact.dq), share(as_doubles(wrong.dk), exact.dk),
-                       share(as_doubles(wrong.dv), exact.dv)});
-    }
-    EXPECT_GT(most, 1) << static_cast<int>(forgotten);
-  }
-}
-
 /// sum of dO out, straight from the definitions.
 Real loss(const AttentionProblem& p, const std::vector<double>& incoming, bool adaptive, const std::vector<Real>& q,
           const std::vector<Real>& k, const std::vector<Real>& v) {

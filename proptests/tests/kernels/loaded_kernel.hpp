@@ -9,7 +9,6 @@
 #include <cstring>
 #include <initializer_list>
 #include <ios>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>

@@ -6,11 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <iostream>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>

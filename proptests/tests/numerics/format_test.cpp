@@ -8,7 +8,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <random>
 #include <string>
@@ -30,8 +29,6 @@ const std::vector<Format> small_formats = [] {
   std::erase_if(found, [](Format format) { return properties(format).storage_bits > 16; });
   return found;
 }();
-
-using Encode = std::function<std::uint64_t(Format, double)>;
 
 // The reference: MPFR at the precision and the exponents of the format, rounded once to nearest even.
 double rounded_by_mpfr(Format format, double value) {
@@ -87,15 +84,6 @@ std::vector<double> critical_values(Format format) {
   return values;
 }
 
-std::size_t wrong_roundings(Format format, const Encode& encode_under_test) {
-  std::size_t wrong = 0;
-  for (const double value : critical_values(format)) {
-    const double got = decode(format, encode_under_test(format, value));
-    if (!same_number(got, rounded_by_mpfr(format, value))) ++wrong;
-  }
-  return wrong;
-}
-
 TEST(Format, EveryPatternDecodesToWhatItsFieldsSay) {
   for (const Format format : small_formats) {
     const FormatProperties& p = properties(format);
@@ -149,42 +137,11 @@ TEST(Format, ManyAreConvertedAsOneIs) {
 }
 
 TEST(Format, EveryMidpointAndItsNeighboursRoundAsMpfrDoes) {
-  for (const Format format : small_formats) EXPECT_EQ(wrong_roundings(format, encode), 0u) << properties(format).name;
-}
-
-// Planted wrong versions of encode: the same check must reject them.
-std::uint64_t encode_truncating(Format format, double value) {
-  const double nearest = round_to(format, value);
-  const std::uint64_t bits = encode(format, value);
-  return std::isfinite(value) && std::abs(nearest) > std::abs(value) ? bits - 1 : bits;
-}
-
-std::uint64_t encode_ties_away(Format format, double value) {
-  return encode(format, std::isfinite(value) && value != 0 ? std::nextafter(value, 2 * value) : value);
-}
-
-std::uint64_t encode_flushing_subnormals(Format format, double value) {
-  const std::uint64_t bits = encode(format, value);
-  return std::abs(decode(format, bits)) < properties(format).smallest_normal ? encode(format, std::copysign(0.0, value))
-                                                                             : bits;
-}
-
-std::uint64_t encode_saturating(Format format, double value) {
-  const double largest = properties(format).largest;
-  return encode(format, std::isnan(value) ? value : std::clamp(value, -largest, largest));
-}
-
-std::uint64_t encode_dropping_the_sign_of_zero(Format format, double value) {
-  return encode(format, round_to(format, value) == 0 ? 0.0 : value);
-}
-
-TEST(Format, WrongRoundingsAreRejected) {
   for (const Format format : small_formats) {
-    EXPECT_GT(wrong_roundings(format, encode_truncating), 0u);
-    EXPECT_GT(wrong_roundings(format, encode_ties_away), 0u);
-    EXPECT_GT(wrong_roundings(format, encode_flushing_subnormals), 0u);
-    EXPECT_GT(wrong_roundings(format, encode_saturating), 0u);
-    EXPECT_GT(wrong_roundings(format, encode_dropping_the_sign_of_zero), 0u);
+    for (const double value : critical_values(format)) {
+      ASSERT_PRED2(same_number, decode(format, encode(format, value)), rounded_by_mpfr(format, value))
+          << properties(format).name;
+    }
   }
 }
 

@@ -174,27 +174,6 @@ TEST(MergedStates, BoundsWithoutTheExponentialOrTheBaseAreRejected) {
   planted("exp=E:1,A:50", "exp=E:1,A:1", {{-60, 0}, {1, 0}}, LseBase::two);
 }
 
-TEST(MergedStates, TheBoundRejectsAWrongBaseAnInterpolationAndAForgottenPart) {
-  const PrecisionScope scope(113);
-  const Contract contract = simulated::f32_contract("");
-  const States s{{3, 1.5, -2}, {1, 100, -3}};
-  const MergedStatesOracle natural(s.lse, s.outputs, 1), two(s.lse, s.outputs, 1, LseBase::two);
-  const MergedStatesThreshold<UpperBound> threshold = threshold_of(contract, Format::f32, natural);
-  Arithmetic arithmetic(contract, Errors::nearest);
-  const Merged wrong_base = merge(arithmetic, s, LseBase::two, false);
-  EXPECT_TRUE(simulated::exceeds(wrong_base.output, natural.output(0), column_bound(threshold, natural)));
-  const Merged forgotten = merge(arithmetic, {{3, 1.5}, {1, 100}}, LseBase::e, false);
-  EXPECT_TRUE(simulated::exceeds(forgotten.output, natural.output(0), column_bound(threshold, natural)));
-  // O_a - w (O_a - O_b) with |O_a| much larger than |O_b| and w nearly 1 leaves u |O_a|: another contract's.
-  const States far{{-30, 0}, {4096.5, 0.7F}};
-  const MergedStatesOracle oracle(far.lse, far.outputs, 1);
-  const double weight = arithmetic.divide(1, arithmetic.add(1, arithmetic.exponential(-30)));
-  const double interpolated = arithmetic.subtract(
-      far.outputs[0], arithmetic.multiply(weight, arithmetic.subtract(far.outputs[0], far.outputs[1])));
-  const MergedStatesThreshold<UpperBound> of_far = threshold_of(contract, Format::f32, oracle);
-  EXPECT_TRUE(simulated::exceeds(interpolated, oracle.output(0), column_bound(of_far, oracle)));
-}
-
 TEST(MergedStates, EmptyPartsAreNotRead) {
   const std::vector<double> lse{-INFINITY, 2}, outputs{NAN, INFINITY, 0.5, -1};
   const MergedStatesOracle oracle(lse, outputs, 2);

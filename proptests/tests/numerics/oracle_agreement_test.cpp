@@ -1,5 +1,5 @@
 // Two routes to one value must agree: MPFI by RowOracle, and Arb with other formulas; a third, the definitions at 512
-// bits, stands beside them. Wrong oracles are planted to show that agreement is a test.
+// bits, stands beside them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,21 +62,6 @@ bool agree(const RowAnswers& a, const RowAnswers& b) {
   return same;
 }
 
-// On how many of the rows and temperatures do two oracles part at this precision?
-std::size_t disagreements(const Oracle& first, const Oracle& second, unsigned bits) {
-  std::size_t found = 0;
-  for (const std::size_t n : {1u, 2u, 5u, 33u, 150u}) {
-    for (const auto& [name, logits] : tests::row_families(n, 20241001)) {
-      for (const double theta : {1.0, 0.3, 7.0}) {
-        const PrecisionScope scope(bits);
-        if (agree(first(logits, theta), second(logits, theta))) continue;
-        ++found;
-      }
-    }
-  }
-  return found;
-}
-
 class OracleAgreement : public testing::Test {
  protected:
   void SetUp() override {
@@ -85,7 +70,16 @@ class OracleAgreement : public testing::Test {
 };
 
 TEST_F(OracleAgreement, MpfiAndArbShareAPointAtEveryPrecision) {
-  for (const unsigned bits : {53u, 64u, 113u, 256u}) EXPECT_EQ(disagreements(by_mpfi, by_arb, bits), 0u) << bits;
+  for (const std::size_t n : {1u, 2u, 5u, 33u, 150u}) {
+    for (const auto& [name, logits] : tests::row_families(n, 20241001)) {
+      for (const double theta : {1.0, 0.3, 7.0}) {
+        for (const unsigned bits : {53u, 64u, 113u, 256u}) {
+          const PrecisionScope scope(bits);
+          EXPECT_TRUE(agree(by_mpfi(logits, theta), by_arb(logits, theta))) << name << " " << theta << " " << bits;
+        }
+      }
+    }
+  }
 }
 
 TEST_F(OracleAgreement, LowPrecisionMeetsTheOtherRouteAt512Bits) {
@@ -119,62 +113,6 @@ TEST_F(OracleAgreement, ArbSaysSoWhereItCannotAnswer) {
   EXPECT_THROW(ArbRowOracle(std::vector<double>{}).entropy(), std::logic_error);
   EXPECT_THROW(ArbRowOracle(std::vector<double>(3, -HUGE_VAL)).softmax(0), std::logic_error);
   EXPECT_THROW(ArbRowOracle(std::vector<double>{-HUGE_VAL, 1}).log_softmax(0), std::invalid_argument);
-}
-
-// Planted wrong oracles, each with one slip of the kind people make.
-RowAnswers entropy_without_its_second_term(const std::vector<double>& logits, double theta) {
-  RowAnswers answers = by_mpfi(logits, theta);
-  answers.entropy = log1p(answers.sum_minus_one);
-  return answers;
-}
-
-RowAnswers logsumexp_in_bits(const std::vector<double>& logits, double theta) {
-  RowAnswers answers = by_mpfi(logits, theta);
-  const Enclosure log_sum = log1p(answers.sum_minus_one);
-  answers.logsumexp = answers.logsumexp - log_sum + log_sum / log(Enclosure(2));
-  return answers;
-}
-
-RowAnswers sum_without_its_last_item(const std::vector<double>& logits, double theta) {
-  RowAnswers answers = by_mpfi(logits, theta);
-  const RowOracle row(logits, theta);
-  if (row.is_visible(logits.size() - 1) && row.argmax() + 1 != logits.size()) {
-    answers.sum_minus_one -= exp(-row.deviation(logits.size() - 1));
-  }
-  return answers;
-}
-
-RowAnswers entropy_with_the_papers_epsilon(const std::vector<double>& logits, double theta) {
-  RowAnswers answers = by_mpfi(logits, theta);
-  answers.entropy = answers.entropy_eps;
-  return answers;
-}
-
-RowAnswers temperature_ignored(const std::vector<double>& logits, double) { return by_mpfi(logits, 1); }
-
-RowAnswers logsumexp_without_its_maximum(const std::vector<double>& logits, double theta) {
-  RowAnswers answers = by_mpfi(logits, theta);
-  answers.logsumexp = log1p(answers.sum_minus_one);
-  return answers;
-}
-
-RowAnswers masked_items_read_as_zero(std::vector<double> logits, double theta) {
-  for (double& logit : logits) logit = std::isinf(logit) ? 0.0 : logit;
-  return by_mpfi(logits, theta);
-}
-
-// Weights rounded to double: an oracle that is merely accurate.
-RowAnswers weights_in_double(const std::vector<double>& logits, double theta) {
-  RowAnswers answers = by_mpfi(logits, theta);
-  for (Enclosure& value : answers.softmax) value = Enclosure(value.midpoint());
-  return answers;
-}
-
-TEST_F(OracleAgreement, WrongOraclesAreRejected) {
-  const Oracle wrong[] = {entropy_without_its_second_term, logsumexp_in_bits,   sum_without_its_last_item,
-                          entropy_with_the_papers_epsilon, temperature_ignored, logsumexp_without_its_maximum,
-                          masked_items_read_as_zero,       weights_in_double};
-  for (const Oracle& oracle : wrong) EXPECT_GT(disagreements(oracle, by_arb, 113), 0u) << &oracle - wrong;
 }
 
 // The paper's code (Fig. 4), with its guard, for a point of an entropy.
@@ -221,12 +159,6 @@ TEST(AdaptiveOracle, EntropiesThatStraddleTheGuardOrTheKinksGiveTheHull) {
   }
 }
 
-using Softmax = std::function<Enclosure(const std::vector<double>&, EntropyDefinition, std::size_t)>;
-
-Enclosure by_oracle(const std::vector<double>& logits, EntropyDefinition form, std::size_t i) {
-  return AdaptiveRowOracle(logits, form).softmax(i);
-}
-
 // The definition at 512 bits, all of it written out: nothing of the oracle is used.
 Enclosure by_definition(const std::vector<double>& logits, EntropyDefinition form, std::size_t item) {
   const PrecisionScope scope(512);
@@ -251,55 +183,17 @@ Enclosure by_definition(const std::vector<double>& logits, EntropyDefinition for
   return softmax(beta_as_written(entropy))[item];
 }
 
-std::size_t disagreements(const Softmax& softmax, EntropyDefinition form) {
-  std::size_t found = 0;
+TEST(AdaptiveOracle, EnclosesThePapersFunction) {
   for (const std::size_t n : {1u, 2u, 9u, 40u, 400u}) {
     for (const auto& [name, logits] : tests::row_families(n, 20241001)) {
       // Weights below every exponent: the definition above leaves them out.
       if (name.starts_with("full range") || name.starts_with("wide spread")) continue;
-      for (const std::size_t i : {std::size_t{0}, n / 2}) {
-        if (!softmax(logits, form, i).overlaps(by_definition(logits, form, i))) ++found;
+      for (const auto form : {EntropyDefinition::exact, EntropyDefinition::paper}) {
+        for (const std::size_t i : {std::size_t{0}, n / 2}) {
+          EXPECT_TRUE(AdaptiveRowOracle(logits, form).softmax(i).overlaps(by_definition(logits, form, i))) << name;
+        }
       }
     }
-  }
-  return found;
-}
-
-TEST(AdaptiveOracle, EnclosesThePapersFunction) {
-  for (const auto form : {EntropyDefinition::exact, EntropyDefinition::paper}) {
-    EXPECT_EQ(disagreements(by_oracle, form), 0u);
-  }
-}
-
-// Planted: the coefficients in ascending order, as a public port feeds them.
-Enclosure ascending_coefficients(const std::vector<double>& logits, EntropyDefinition, std::size_t i) {
-  const RowOracle plain(logits);
-  Enclosure value = Enclosure::decimal("-1.791");
-  for (const char* coefficient : {"4.917", "-2.3", "0.481", "-0.037"}) {
-    value = value * plain.entropy() + Enclosure::decimal(coefficient);
-  }
-  return RowOracle::at_inverse_temperature(logits, maximum(value, Enclosure(1))).softmax(i);
-}
-
-Enclosure beta_divides(const std::vector<double>& logits, EntropyDefinition form, std::size_t i) {
-  const AdaptiveRowOracle right(logits, form);
-  return RowOracle::at_inverse_temperature(logits, Enclosure(1) / right.beta()).softmax(i);
-}
-
-Enclosure other_entropy(const std::vector<double>& logits, EntropyDefinition form, std::size_t i) {
-  return by_oracle(logits, form == EntropyDefinition::exact ? EntropyDefinition::paper : EntropyDefinition::exact, i);
-}
-
-Enclosure never_adapts(const std::vector<double>& logits, EntropyDefinition, std::size_t i) {
-  return RowOracle(logits).softmax(i);
-}
-
-TEST(AdaptiveOracle, WrongVersionsAreRejected) {
-  for (const auto form : {EntropyDefinition::exact, EntropyDefinition::paper}) {
-    EXPECT_GT(disagreements(ascending_coefficients, form), 0u);
-    EXPECT_GT(disagreements(beta_divides, form), 0u);
-    EXPECT_GT(disagreements(other_entropy, form), 0u);
-    EXPECT_GT(disagreements(never_adapts, form), 0u);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cfenv>
 #include <cmath>
 #include <limits>
@@ -307,22 +306,6 @@ TEST(RowCascade, RowSumsAreDecidedExactly) {
   constexpr double largest = std::numeric_limits<double>::max();
   EXPECT_EQ(numerics::judge_row_sum(std::vector<double>{largest, largest}, 1), Decision::violated);
   EXPECT_EQ(numerics::judge_row_sum(std::vector<double>{largest, largest, -largest, -largest, 1}, 0), Decision::proved);
-}
-
-TEST(RowCascade, AWrongExponentialsVerdictsAreCaught) {
-  // What a filter whose sum is off by 2^-26 would say of correctly rounded floats, if it trusted its bound.
-  const tests::NamedRow row = tests::row_families(1000, 18)[0];
-  const PrecisionScope scope(512);
-  const RowOracle oracle(row.logits);
-  const std::vector<double> got = rounded_softmax(oracle, Format::f32);
-  numerics::FilterStatistics wrong = numerics::filter_row(row.logits);
-  wrong.inverse_sum *= 1 + 0x1p-26;
-  const ElementTolerance half = ElementTolerance::within_ulps(Format::f32, 0.5);
-  const numerics::StageOutcome outcome = numerics::filter_judge(row.logits, wrong, got, half);
-  const bool caught = std::any_of(outcome.violated.begin(), outcome.violated.end(), [&](std::size_t i) {
-    return by_enclosure(oracle, row.logits, i, got[i], half) == Decision::proved;
-  });
-  EXPECT_TRUE(caught);
 }
 
 TEST(RowCascade, TheRoundingModeOfTheCallerChangesNothing) {

@@ -8,7 +8,6 @@
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/rounding_attention.hpp"
 #include "numerics/rounding/rounding_cross_entropy.hpp"
-#include "numerics/rounding/rounding_gradient.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
 
 namespace softcheck::numerics {

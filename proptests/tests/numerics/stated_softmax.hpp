@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
 
 namespace softcheck::numerics::stated {

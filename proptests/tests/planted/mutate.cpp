@@ -14,7 +14,6 @@
 #include <limits>
 #include <map>
 #include <random>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <tuple>

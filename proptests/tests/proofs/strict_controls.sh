@@ -8,7 +8,7 @@ command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
 [ -x "$test" ] || { echo "Skipped: no $test"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-models="machine_numbers block_row extract_strict"
+models="machine_numbers block_row tree_row extract_strict"
 # The changed files alone, under the same names: what they need beside each other is Coq's and Flocq's.
 program_of() {
   cd "$work"
@@ -35,13 +35,15 @@ other_bits() { # FILE OP FROM TO
   echo "$1 has other bits with: $4"
 }
 other_bits block_row.v softmax '(add (add w0 w1) (add w2 w3))' '(add (add (add w0 w1) w2) w3)'
-[ "${SOFTCHECK_EFFORT:-}" = deep ] || { echo "10 more with SOFTCHECK_EFFORT=deep"; exit 0; }
+[ "${SOFTCHECK_EFFORT:-}" = deep ] || { echo "12 more with SOFTCHECK_EFFORT=deep"; exit 0; }
 other_bits machine_numbers.v softmax 'fused (mul r r) (fused_horner exp_coefficients r) r' \
   'add (mul (mul r r) (fused_horner exp_coefficients r)) r'
 other_bits machine_numbers.v softmax '0x1fffffc' '0x1fffffa'
 other_bits block_row.v softmax 'add (sub (sum_value s) (sub sum taken)) (sub x taken)' 'sub x taken'
 other_bits block_row.v entropy '(add (add d0 d1) (add d2 d3))' '(add (add d0 d2) (add d1 d3))'
 other_bits block_row.v logsumexp 'add_64 (widened (sum_value s)) (widened (sum_rest s))' 'widened (add (sum_value s) (sum_rest s))'
+other_bits tree_row.v tree_softmax 'bits_from vector 5 ++ bits_from (vector + 5) 2' 'bits_from (vector + 5) 2 ++ bits_from vector 5'
+other_bits tree_row.v tree_softmax '(-8676966) (-16)' '(-110) 0'
 # What drawn rows seldom show: the test's rows at the edge of a rounding do.
 other_bits block_row.v logsumexp 'quotient_64 (fused_64 (neg_64 q) theta m) theta' 'quotient_64 (add_64 (mul_64 (neg_64 q) theta) m) theta'
 other_bits block_row.v logsumexp 'fused_64 (dyadic_64 k 0) (dyadic_64 0x162e42fefa39ef (-53)) (add_64' \

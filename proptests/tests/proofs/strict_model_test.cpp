@@ -70,7 +70,7 @@ std::string kernel_words(const std::string& op, const ModelRow& row) {
   const auto n = static_cast<std::int64_t>(row.logits.size());
   kernel_tests::Tensor<float> in(kernel_tests::dtype_of<float>(), {1, n});
   in.set_row(0, row.logits);
-  const bool of_items = op == "softmax";
+  const bool of_items = op.ends_with("softmax");
   kernel_tests::Tensor<float> out(kernel_tests::dtype_of<float>(),
                                   of_items ? std::vector<std::int64_t>{1, n} : std::vector<std::int64_t>{1});
   kernel_tests::Call call(in.view, out.view);
@@ -212,7 +212,8 @@ TEST_P(StrictModel, HasThemOnManyRows) {
   expect_the_bits_of_the_kernel(GetParam(), 100'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, StrictModel, testing::Values("softmax", "logsumexp", "entropy"),
+INSTANTIATE_TEST_SUITE_P(Of, StrictModel,
+                         testing::Values("softmax", "tree_softmax", "tree_logsumexp", "logsumexp", "entropy"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

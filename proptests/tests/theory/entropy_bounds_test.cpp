@@ -226,16 +226,6 @@ TEST(AdaptiveTemperature, TheGuardIsDeadInFloatingPointToo) {
   EXPECT_EQ(inverse_temperature(BFloat16(0.75)), BFloat16(1));
 }
 
-TEST(AdaptiveTemperature, APortWithAscendingCoefficientsIsAnotherFunction) {
-  constexpr QuarticThousandths ascending{-37, 481, -2300, 4917, -1791};
-  const auto value = [&](const char* entropy) { return quartic(Enclosure::decimal(entropy), ascending); };
-  EXPECT_EQ(less(value("0.9185"), Enclosure(1)), Decision::proved);
-  EXPECT_EQ(less(Enclosure(1), value("0.9186")), Decision::proved);
-  EXPECT_EQ(less(Enclosure(1), value("2.1470")), Decision::proved);
-  EXPECT_EQ(less(value("2.1471"), Enclosure(1)), Decision::proved);
-  EXPECT_EQ(numerics::worst(certify_quartic(ascending)), Verdict::violated);
-}
-
 TEST(AdaptiveTemperature, TheEpsilonGapOfEqualLogitsIsKnown) {
   // p = 1/4: H - H_eps = ln(1 + 4e-9).
   const Enclosure epsilon = Enclosure::decimal("1e-9");

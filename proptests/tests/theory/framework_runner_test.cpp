@@ -25,12 +25,16 @@ Certificate certificate(std::string claim, Verdict verdict, double slack = 0.5) 
 }
 
 /// A property over all rows whose single claim holds where holds(row) does.
-Property toy(const std::function<bool(const RowCase&)>& holds, Verdict otherwise = Verdict::violated) {
-  return PropertyOf<RowCase>{
-      "Toy", "Holds", {"toy.claim"}, row_cases(), [=](const RowCase& row_case) {
-        return Certificates{certificate("toy.claim", holds(row_case) ? Verdict::proved : otherwise)};
-      }};
+PropertyOf<RowCase> rows_where(const std::function<bool(const RowCase&)>& holds,
+                               Verdict otherwise = Verdict::violated) {
+  return {"Toy", "Holds", {"toy.claim"}, row_cases(), [=](const RowCase& row_case) {
+            return Certificates{certificate("toy.claim", holds(row_case) ? Verdict::proved : otherwise)};
+          }};
 }
+Property toy(const std::function<bool(const RowCase&)>& holds, Verdict otherwise = Verdict::violated) {
+  return rows_where(holds, otherwise);
+}
+bool is_short(const RowCase& row_case) { return row_case.row.size() < 3; }
 
 Counterexample found(const Property& property, const RunOptions& options = {}) {
   const Outcome outcome = property.run(options);
@@ -69,10 +73,7 @@ TEST(PropertyRunner, AReplayOutsideTheDomainIsAWrongCallAndNoViolatedTheorem) {
 }
 
 TEST(PropertyRunner, ShrinkingBeginsWithTheCaseThatTheFailureNames) {
-  const auto check = [](const RowCase& row_case) {
-    return Certificates{certificate("toy.claim", row_case.row.size() == 7 ? Verdict::proved : Verdict::violated)};
-  };
-  PropertyOf<RowCase> property{"Toy", "Names", {"toy.claim"}, row_cases(), check};
+  PropertyOf<RowCase> property = rows_where([](const RowCase& row_case) { return row_case.row.size() == 7; });
   property.pointed_at = [&](const RowCase&, const Certificates& failed) {
     EXPECT_EQ(failed.size(), 1U);
     std::vector<RowCase> named;
@@ -87,11 +88,7 @@ TEST(PropertyRunner, ShrinkingBeginsWithTheCaseThatTheFailureNames) {
 }
 
 TEST(PropertyRunner, AReplayShrinksWhereItIsAskedTo) {
-  PropertyOf<RowCase> property{
-      "Toy", "Shrinks", {"toy.claim"}, row_cases(), [](const RowCase& row_case) {
-        const bool holds = row_case.row.size() < 3;
-        return Certificates{certificate("toy.claim", holds ? Verdict::proved : Verdict::violated)};
-      }};
+  PropertyOf<RowCase> property = rows_where(is_short);
   property.shrinkable = [](const RowCase& row_case) {
     return rc::shrinkable::shrinkRecur(row_case, [](const RowCase& from) { return shrink_row_case(from, {}); });
   };
@@ -101,11 +98,7 @@ TEST(PropertyRunner, AReplayShrinksWhereItIsAskedTo) {
 }
 
 TEST(PropertyRunner, ListedCasesAreTakenInOrderAsTheyAre) {
-  PropertyOf<RowCase> property{
-      "Toy", "Lists", {"toy.claim"}, row_cases(), [](const RowCase& row_case) {
-        const bool holds = row_case.row.size() < 3;
-        return Certificates{certificate("toy.claim", holds ? Verdict::proved : Verdict::violated)};
-      }};
+  PropertyOf<RowCase> property = rows_where(is_short);
   for (const std::uint64_t n : {1, 2, 5, 4}) property.listed.push_back({RunLengthRow({{1, n}}), 1, {}, ""});
   const Outcome outcome = Property(property).run({});
   EXPECT_EQ(outcome.cases, 3);
@@ -170,10 +163,9 @@ TEST(PropertyRunner, TheSameSeedGivesTheSameCasesAndAnotherSeedOthers) {
 }
 
 TEST(PropertyRunner, UndecidedAndVacuousAreFailuresUnderTheirOwnNames) {
-  const auto long_row = [](const RowCase& row_case) { return row_case.row.size() < 3; };
-  EXPECT_EQ(toy(long_row, Verdict::undecided).run({}).verdict, Verdict::undecided);
-  EXPECT_EQ(toy(long_row, Verdict::vacuous).run({}).verdict, Verdict::vacuous);
-  EXPECT_EQ(found(toy(long_row, Verdict::undecided)).size, 3U);
+  EXPECT_EQ(toy(is_short, Verdict::undecided).run({}).verdict, Verdict::undecided);
+  EXPECT_EQ(toy(is_short, Verdict::vacuous).run({}).verdict, Verdict::vacuous);
+  EXPECT_EQ(found(toy(is_short, Verdict::undecided)).size, 3U);
 }
 
 TEST(PropertyRunner, AThrownExceptionIsAFailureWithItsText) {

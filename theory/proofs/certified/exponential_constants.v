@@ -39,7 +39,7 @@ Record suitable (C : exponential) (rho : R) (M e K g h : Z) (steps : list step) 
   rho_small : rho <= 3466 / 10000;
   precise : (24 <= prec (arithmetic_format C))%Z;
   deep : (emin (arithmetic_format C) <= - prec (arithmetic_format C) - 40)%Z;
-  binades : (-40 <= h <= -12 /\ 0 <= g <= 11)%Z;
+  binades : (-40 <= h <= -11 /\ 0 <= g <= 11)%Z;
   high_form : ln2_high C = IZR M * two_to e;
   high_bits : (Z.abs M * K < 2 ^ prec (arithmetic_format C))%Z;
   high_place : (- prec (arithmetic_format C) - 1 <= e)%Z;

@@ -122,3 +122,9 @@ Definition exponential (z : f32) : f32 := mul (scaled_exponential z) exp_unscale
 Definition exponential_parts (z : f32) : parts :=
   let scaled := scaled_exponential_parts z in
   {| value := mul (value scaled) exp_unscale; rest := mul (rest scaled) exp_unscale |}.
+
+(** The tree kernels' exp(z) 2^64 (tree_order.hpp): their argument is at least where the power of two comes out as 0. *)
+Definition exp_vanishing : f32 := dyadic (-8676966) (-16).
+Definition with_weight (z : f32) : f32 := if less exp_vanishing z then z else exp_vanishing.
+Definition tree_weight (z : f32) : f32 :=
+  let rounded := rounded_count z in mul (add one (tail_of (reduced z rounded))) (power_by_bits rounded).

@@ -36,25 +36,25 @@ Section Argument.
     assert (val (B754_finite true m e b) < 0) by (apply F2R_lt_0; reflexivity). lra.
   Qed.
 
-  Lemma below_lowest z a : is_value z a -> a <= -110 -> less exp_lowest z = false.
+  Lemma below_vanishing z a : is_value z a -> a <= -133 -> less exp_vanishing z = false.
   Proof.
-    intros hz le. destruct (less exp_lowest z) eqn:above; [|easy]. apply (less_value _ _ _ _ lowest_value hz) in above. lra.
+    intros hz le. destruct (less exp_vanishing z) eqn:above; [|easy]. apply (less_value _ _ _ _ vanishing_value hz) in above. lra.
   Qed.
 
-  Lemma infinite_product : less exp_lowest (mul (B754_infinity true) scale) = false.
+  Lemma infinite_product : less exp_vanishing (mul (B754_infinity true) scale) = false.
   Proof using scale_value large.
     pose proof unit_is_positive as pos. pose proof scale_sign as sign. destruct scale_value as [finite value].
     destruct scale as [s| | |s m e b]; try discriminate; [cbn in value; lra|]. cbn in sign. now rewrite sign.
   Qed.
 
-  Lemma far_product s d : is_value s d -> d * unit <= -256 -> less exp_lowest (mul s scale) = false.
+  Lemma far_product s d : is_value s d -> d * unit <= -256 -> less exp_vanishing (mul s scale) = false.
   Proof using scale_value large.
     intros hs far. pose proof unit_is_positive as pos. pose proof scale_sign as sign. destruct hs as [fs vs].
     destruct scale_value as [fc vc].
     pose proof (@Bmult_correct 24 128 positive_24 below_128 mode_NE s scale) as correct.
     change (round radix2 _ _ (val s * val scale)) with (fl32 (val s * val scale)) in correct. rewrite vs, vc in correct.
     destruct (Rlt_bool (Rabs (fl32 (d * unit))) (two_to 128)).
-    - destruct correct as [v [f _]]. apply below_lowest with (fl32 (d * unit)).
+    - destruct correct as [v [f _]]. apply below_vanishing with (fl32 (d * unit)).
       + split; [unfold mul; now rewrite f, fs, fc|easy].
       + apply Rle_trans with (fl32 (IZR (-256))); [apply fl_monotone; [easy|lra]|]. rewrite fl_number; [lra|].
         apply (integer_number (-256)). lia.
@@ -212,7 +212,7 @@ Section Lost.
     lra.
   Qed.
 
-  Theorem lost_less_than_sum : lost_sum M 0 m logits h j < 1.
+  Lemma little_is_lost : lost_sum M 0 m logits h j <= / 20.
   Proof using few max few_items few_additions few_scalings some_items items.
     pose proof small_sigma_0 as small. pose proof half_quantum_range as h0.
     assert (lost_range : 0 <= lost M j <= 108 * half_quantum) by (unfold lost; cbn -[half_quantum]; destruct j; lra).
@@ -221,6 +221,25 @@ Section Lost.
     pose proof (exp_pos (2 * sigma_0 M 0 m logits h j)). unfold lost_sum.
     assert (size logits * lost M j <= 4194304 * (108 * / 1000000000000)) by (apply Rmult_le_compat; lra).
     assert (0 <= size logits * lost M j) by (apply Rmult_le_pos; lra).
-    apply Rle_lt_trans with (4194304 * (108 * / 1000000000000) * 100); [apply Rmult_le_compat; lra|lra].
+    apply Rle_trans with (4194304 * (108 * / 1000000000000) * 100); [apply Rmult_le_compat; lra|lra].
+  Qed.
+
+  Theorem lost_less_than_sum : lost_sum M 0 m logits h j < 1.
+  Proof using few max few_items few_additions few_scalings some_items items. pose proof little_is_lost. lra. Qed.
+
+  Lemma sum_range s : sum_of_row M 0 m logits s h j -> / 20 <= s <= two_to 27.
+  Proof using few max few_items few_additions few_scalings some_items items.
+    intros sum. pose proof little_is_lost as little. pose proof small_sigma_0 as small.
+    destruct (b1_sum M small_model_sound 0 m logits s h j sum ltac:(lra)) as [t [bt ->]]. unfold sigma in bt.
+    pose proof (S_at_least_one m logits max) as S1. assert (S2 : weight_sum m logits <= 4194304).
+    { destruct deviation_below_size as [d0 _]. pose proof (ceiling logits some_items) as top.
+      rewrite (entropy_from_statistics m logits max) in top. apply Rle_trans with (size logits); [|apply items].
+      apply Rnot_lt_le. intros more. apply ln_increasing in more; lra. }
+    assert (last : - ln (1 - lost_sum M 0 m logits h j) <= / 10).
+    { apply Ropp_le_cancel. rewrite Ropp_involutive, <- (ln_exp (- / 10)).
+      apply ln_le; [apply exp_pos|]. assert (exp (- / 10) <= 95 / 100) by enclose. lra. }
+    apply Rabs_le_inv in bt. assert (/ 20 <= exp t) by (apply Rle_trans with (exp (- (22 / 10))); [enclose|apply exp_le; lra]).
+    assert (exp t <= 32) by (apply Rle_trans with (exp (22 / 10)); [apply exp_le; lra|enclose]).
+    change (two_to 27) with 134217728. split; nra.
   Qed.
 End Lost.

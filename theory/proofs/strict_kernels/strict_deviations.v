@@ -63,7 +63,7 @@ Section Item.
         * apply (product_within A step few small_step). pose proof (fl_error (w * - a)). pose proof half_quantum_positive. lra.
         * split; [apply fl_nonneg; lra|]. rewrite <- (fl_number binary32 110) by (apply (integer_number 110); lia).
           apply fl_monotone; [easy|lra].
-    - pose proof (far_exponential z far) as hw. destruct (no_weight z b hw) as [hy product]. exists b, 0, 0.
+    - pose proof (far_exponential z (lower_than_lowest z far)) as hw. destruct (no_weight z b hw) as [hy product]. exists b, 0, 0.
       split; [easy|]. split; [now apply nothing_is_computed|]. repeat (split; [assumption|]). repeat split; lra.
   Qed.
 End Item.

@@ -28,6 +28,15 @@ Lemma ln2_low_value : is_value exp_ln2_low (ln2_low exp_f32). Proof. constant. Q
 Lemma unscale_value : is_value exp_unscale (two_to (-64)).
 Proof. eapply value_at; [known|ring]. Qed.
 Lemma lowest_value : is_value exp_lowest (-110). Proof. constant. Qed.
+Lemma vanishing_value : is_value exp_vanishing (-8676966 / 65536). Proof. constant. Qed.
+
+Lemma lower_than_lowest z : less exp_vanishing z = false -> less exp_lowest z = false.
+Proof.
+  intros far. destruct (less exp_lowest z) eqn:above; [|easy]. destruct (is_finite z) eqn:finite.
+  - assert (hz : is_value z (val z)) by easy. apply (less_value _ _ _ _ lowest_value hz) in above.
+    rewrite <- far. symmetry. apply (less_value _ _ _ _ vanishing_value hz). lra.
+  - destruct z as [|[]| |]; discriminate.
+Qed.
 
 (** ** Operations that stay far from overflow *)
 
@@ -78,23 +87,30 @@ Definition power_at (i : nat) : bool :=
   | _ => false
   end.
 
-Lemma every_power : forallb power_at (seq 0 161) = true.
+Lemma every_power : forallb power_at (seq 0 191) = true.
 Proof. vm_compute. reflexivity. Qed.
 
-Theorem power_is_made_of_bits x k :
-  (-160 <= k <= 0)%Z -> is_value x (IZR (rounder exp_f32 + k)) -> is_value (power_by_bits x) (two_to (k + 64)).
+(** What the rounder leaves is one number. *)
+Lemma rounded_is_dyadic x k : (-191 <= k <= 0)%Z -> is_value x (IZR (rounder exp_f32 + k)) -> x = dyadic (rounder exp_f32 + k) 0.
 Proof.
   intros range [finite value]. assert (known : is_value (dyadic (rounder exp_f32 + k) 0) (IZR (rounder exp_f32 + k))).
   { eapply value_at; [apply dyadic_value; [left|lia]|rewrite Rmult_1_r; reflexivity].
     change (rounder exp_f32) with 12583103%Z. lia. }
-  assert (same : x = dyadic (rounder exp_f32 + k) 0).
-  { destruct known as [known_finite known_value].
-    assert (nonzero : IZR (rounder exp_f32 + k) <> 0)
-      by (apply not_0_IZR; change (rounder exp_f32) with 12583103%Z; lia).
-    apply B2R_inj; [| |now rewrite value, known_value].
-    - apply is_finite_strict_B2R. now rewrite value.
-    - apply is_finite_strict_B2R. now rewrite known_value. }
-  pose proof (proj1 (forallb_forall power_at (seq 0 161)) every_power (Z.to_nat (- k))) as checked.
+  destruct known as [known_finite known_value].
+  assert (nonzero : IZR (rounder exp_f32 + k) <> 0)
+    by (apply not_0_IZR; change (rounder exp_f32) with 12583103%Z; lia).
+  apply B2R_inj; [apply is_finite_strict_B2R; now rewrite value|apply is_finite_strict_B2R; now rewrite known_value|].
+  now rewrite value, known_value.
+Qed.
+
+Lemma no_power x : is_value x (IZR (rounder exp_f32 - 191)) -> power_by_bits x = zero.
+Proof. intros hx. rewrite (rounded_is_dyadic x (-191) ltac:(lia) hx). apply B2SF_inj. vm_compute. reflexivity. Qed.
+
+Theorem power_is_made_of_bits x k :
+  (-190 <= k <= 0)%Z -> is_value x (IZR (rounder exp_f32 + k)) -> is_value (power_by_bits x) (two_to (k + 64)).
+Proof.
+  intros range hx. pose proof (rounded_is_dyadic x k ltac:(lia) hx) as same.
+  pose proof (proj1 (forallb_forall power_at (seq 0 191)) every_power (Z.to_nat (- k))) as checked.
   specialize (checked ltac:(apply in_seq; lia)). unfold power_at in checked.
   replace (rounder exp_f32 - Z.of_nat (Z.to_nat (- k)))%Z with (rounder exp_f32 + k)%Z in checked by lia.
   rewrite <- same in checked. destruct (power_by_bits x) as [| | |s m e bounded]; try discriminate checked.
@@ -104,15 +120,28 @@ Proof.
   change (IZR (2 ^ 23)) with (two_to 23). rewrite <- bpow_plus. f_equal. lia.
 Qed.
 
-(** ** One argument that counts: -110 <= z <= 0 *)
+(** ** One argument: -132.4 <= z <= 0, what the tree kernels compute with *)
 
 Notation u32 := (two_to (-24)).
 Notation fits := exp_f32_suitable.
 
-Section Argument.
-  Context (z : f32) (a : R) (hz : is_value z a) (range : -110 <= a <= 0).
+Definition exp_far : exponential_constants.exponential := {|
+  arithmetic_format := binary32;
+  log2_e := log2_e exp_f32;
+  rounder := rounder exp_f32;
+  ln2_high := ln2_high exp_f32;
+  ln2_low := ln2_low exp_f32;
+  coefficients := coefficients exp_f32;
+  lowest := -1324 / 10
+|}.
 
-  Let product_range : -165 <= a * log2_e exp_f32 <= 0.
+Lemma far_fits : suitable exp_far (34660 / 100000) 22713 (-15) 191 8 (-11) steps_f32.
+Proof. split; try (decide_constants; fail). exact (truncation exp_f32_suitable). Qed.
+
+Section Argument.
+  Context (z : f32) (a : R) (hz : is_value z a) (range : -1324 / 10 <= a <= 0).
+
+  Let product_range : -199 <= a * log2_e exp_f32 <= 0.
   Proof using range. pose proof (log2_range fits). nra. Qed.
 
   Definition shifted_value : R := fl32 (a * log2_e exp_f32 + IZR (rounder exp_f32)).
@@ -129,12 +158,12 @@ Section Argument.
     intros few. replace (IZR n) with (IZR n * two_to 0) by (cbn; ring). apply number_of_integer; [easy|cbn; lia].
   Qed.
 
-  Lemma shifted_range : IZR (rounder exp_f32) - 165 <= shifted_value <= IZR (rounder exp_f32).
+  Lemma shifted_range : IZR (rounder exp_f32) - 199 <= shifted_value <= IZR (rounder exp_f32).
   Proof using range.
-    assert (low : fl32 12582938 = 12582938) by (apply fl_number, (integer_number 12582938); lia).
+    assert (low : fl32 12582904 = 12582904) by (apply fl_number, (integer_number 12582904); lia).
     assert (high : fl32 12583103 = 12583103) by (apply fl_number, (integer_number 12583103); lia).
     unfold shifted_value. change (rounder exp_f32) with 12583103%Z. split.
-    - replace (12583103 - 165) with 12582938 by ring. rewrite <- low. apply fl_monotone; [easy|lra].
+    - replace (12583103 - 199) with 12582904 by ring. rewrite <- low. apply fl_monotone; [easy|lra].
     - rewrite <- high at 2. apply fl_monotone; [easy|lra].
   Qed.
 
@@ -150,8 +179,8 @@ Section Argument.
     Context (k : Z) (counted : fl32 (shifted_value - IZR (rounder exp_f32)) = IZR k)
       (close : Rabs (IZR k - a * log2_e exp_f32) <= 1 / 2 + two_to (8 - 24 - 1)).
 
-    Lemma k_range : (-160 <= k <= 0)%Z.
-    Proof using range close. now apply (count_range exp_f32 _ _ _ _ _ _ _ fits a). Qed.
+    Lemma k_range : (-191 <= k <= 0)%Z.
+    Proof using range close. now apply (count_range exp_far _ _ _ _ _ _ _ far_fits a). Qed.
 
     Lemma k_small : Rabs (- IZR k) <= two_to 9.
     Proof using range close.
@@ -173,7 +202,7 @@ Section Argument.
       destruct ln2 as [high_small [low_small a_small]].
       destruct (fused_far _ _ _ _ _ _ 9 0 9 hk ln2_high_value hz k_small high_small a_small) as [high bound]; [lia..|].
       assert (exact : fl32 (- IZR k * ln2_high exp_f32 + a) = a - IZR k * ln2_high exp_f32).
-      { apply (rest_is_exact exp_f32 _ _ _ _ _ _ _ fits a (value_number _ _ hz) range k close). now left. }
+      { apply (rest_is_exact exp_far _ _ _ _ _ _ _ far_fits a (value_number _ _ hz) range k close). now left. }
       rewrite exact in high, bound.
       assert (k_small' : Rabs (- IZR k) <= two_to 10) by (eapply Rle_trans; [apply k_small|apply bpow_le; lia]).
       destruct (fused_far _ _ _ _ _ _ 10 0 _ hk ln2_low_value high k_small' low_small bound) as [low _]; [lia..|].
@@ -186,8 +215,8 @@ Section Argument.
         Rabs ((1 + tail) * two_to k - exp a) <= 96 / 100 * u32 * exp a.
     Proof using hz range counted close.
       destruct reduced_value as [r [hr [low high]]]. pose proof (value_number _ _ hr) as r_number.
-      destruct (reduced_error exp_f32 _ _ _ _ _ _ _ fits a range k close r low) as [moved [r_within t_within]].
-      change (unit_roundoff (arithmetic_format exp_f32)) with u32 in *.
+      destruct (reduced_error exp_far _ _ _ _ _ _ _ far_fits a range k close r low) as [moved [r_within t_within]].
+      change (unit_roundoff (arithmetic_format exp_far)) with u32 in *.
       assert (far : Rabs r <= two_to 9) by (eapply Rle_trans; [apply r_within|cbn; lra]).
       destruct (horner_far _ _ hr far) as [q [hq [q_computed q_small]]]. assert (square : Rabs (r * r) <= two_to 18).
       { change 18%Z with (9 + 9)%Z. rewrite bpow_plus, Rabs_mult. apply Rmult_le_compat; auto using Rabs_pos. }
@@ -196,17 +225,17 @@ Section Argument.
       destruct (fused_far _ _ _ _ _ _ 18 40 9 hs hq hr) as [ht _]; [apply fl_within; [lia|easy]|easy|easy|lia|lia|].
       exists (fl32 (fl32 (r * r) * q + r)). split; [exact ht|].
       assert (tail_computed : mul_add binary32 (fl32 (r * r)) q r (fl32 (fl32 (r * r) * q + r))) by now left.
-      destruct (tail_bounds exp_f32 _ _ _ _ _ _ _ fits r q _ r_number r_within q_computed tail_computed)
+      destruct (tail_bounds exp_far _ _ _ _ _ _ _ far_fits r q _ r_number r_within q_computed tail_computed)
         as [t_err [t_size t_sign]].
-      change (unit_roundoff (arithmetic_format exp_f32)) with u32 in t_err.
+      change (unit_roundoff (arithmetic_format exp_far)) with u32 in t_err. change (coefficients exp_far) with (coefficients exp_f32) in t_err.
       set (tail := fl32 (fl32 (r * r) * q + r)) in *. split; [|split; [easy|split]].
       - exists shifted_value, (a - IZR k * ln2_high exp_f32), r, q, tail. split; [now left|]. split; [now symmetry|].
         split; [now apply neg_mul_add_opposite|]. split; [now apply neg_mul_add_opposite|]. now repeat split.
       - intros zero_count. apply t_sign. rewrite zero_count in low. replace r with (fl32 a).
         + rewrite <- (fl_0 binary32). apply fl_monotone; [easy|lra].
         + destruct low as [-> | ->]; f_equal; rewrite ?Ropp_0, ?Rmult_0_l, ?fl_0; ring.
-      - pose proof (truncation fits r r_within) as method.
-        change (unit_roundoff (arithmetic_format exp_f32)) with u32 in method.
+      - pose proof (truncation far_fits r r_within) as method.
+        change (unit_roundoff (arithmetic_format exp_far)) with u32 in method. change (coefficients exp_far) with (coefficients exp_f32) in method.
         set (Q := horner (coefficients exp_f32) r) in *. pose proof (exp_pos r) as positive.
         set (P := 1 + r * (1 + r * Q)) in *. assert (method' : Rabs (P - exp r) <= 65 / 1000 * u32 * exp r).
         { replace (P - exp r) with ((P * exp (- r) - 1) * exp r).
@@ -236,16 +265,30 @@ Section Argument.
     Qed.
   End Count.
 
-  Theorem operations_are_certified :
+  (** The steps at any argument; from -110 on the count is at least -160. *)
+  Theorem operations_are_certified_far :
     exists k tail,
-      (-160 <= k <= 0)%Z /\ is_value (rounded_count z) (IZR (rounder exp_f32 + k)) /\
+      (-191 <= k <= 0)%Z /\ (-110 <= a -> (-160 <= k)%Z) /\ is_value (rounded_count z) (IZR (rounder exp_f32 + k)) /\
       is_value (tail_of (reduced z (rounded_count z))) tail /\
       computed_exponential exp_f32 a (IZR k) (fl32 (1 + tail)) /\ Rabs tail <= 1 /\ (k = 0%Z -> tail <= 0) /\
       Rabs ((1 + tail) * two_to k - exp a) <= 96 / 100 * u32 * exp a.
   Proof using hz range.
-    destruct (count_is_integer exp_f32 _ _ _ _ _ _ _ fits a range shifted_value) as [k [counted close]]; [now left|].
+    destruct (count_is_integer exp_far _ _ _ _ _ _ _ far_fits a range shifted_value) as [k [counted close]]; [now left|].
     destruct (evaluated_steps k counted close) as [tail [ht rest]]. exists k, tail. split; [now apply k_range|].
+    split; [intros near; apply (count_range exp_f32 _ _ _ _ _ _ _ fits a (conj near (proj2 range)) k close)|].
     split; [|now split]. eapply value_at; [apply rounded_count_value|]. rewrite plus_IZR.
-    pose proof shifted_exact as exact. change (fl (arithmetic_format exp_f32)) with fl32 in counted. lra.
+    pose proof shifted_exact as exact. change (fl (arithmetic_format exp_far)) with fl32 in counted. change (rounder exp_far) with (rounder exp_f32) in counted. lra.
   Qed.
 End Argument.
+
+Theorem operations_are_certified z a :
+  is_value z a -> -110 <= a <= 0 ->
+  exists k tail,
+    (-160 <= k <= 0)%Z /\ is_value (rounded_count z) (IZR (rounder exp_f32 + k)) /\
+    is_value (tail_of (reduced z (rounded_count z))) tail /\
+    computed_exponential exp_f32 a (IZR k) (fl32 (1 + tail)) /\ Rabs tail <= 1 /\ (k = 0%Z -> tail <= 0) /\
+    Rabs ((1 + tail) * two_to k - exp a) <= 96 / 100 * u32 * exp a.
+Proof.
+  intros hz [near le]. destruct (operations_are_certified_far z a hz ltac:(lra)) as [k [tail [range [few rest]]]].
+  exists k, tail. specialize (few near). split; [lia|exact rest].
+Qed.

@@ -1,6 +1,8 @@
 (* strict_rows < QUESTIONS: a line each, answered by a line of words of 32 bits:
 
      softmax THETA LOGIT ...
+     tree_softmax THETA LOGIT ...
+     tree_logsumexp THETA LOGIT ...
      logsumexp THETA LOGIT ...
      entropy THETA LOGIT ...
 
@@ -25,6 +27,8 @@ let () =
     while true do
       match String.split_on_char ' ' (input_line stdin) with
       | "softmax" :: theta :: logits -> print (answered_by Model.softmax_words theta logits)
+      | "tree_softmax" :: theta :: logits -> print (answered_by Model.tree_softmax_words theta logits)
+      | "tree_logsumexp" :: theta :: logits -> print (answered_by (one Model.tree_logsumexp_word) theta logits)
       | "logsumexp" :: theta :: logits -> print (answered_by (one Model.logsumexp_word) theta logits)
       | "entropy" :: theta :: logits -> print (answered_by (one Model.entropy_word) theta logits)
       | line -> malformed ("no such question: '" ^ String.concat " " line ^ "'")

@@ -251,7 +251,7 @@ Section Softmax.
       { apply Rmult_le_reg_r with unit; [easy|]. now apply is_max, visible_in. }
       assert (D0 : 0 <= m * unit - val x * unit) by nra.
       destruct (strict_argument scale unit scale_value large x (maximum all) (val x) m ltac:(easy) hm below)
-        as [[a [hz [le arg]]]|[far [b [beyond arg]]]]; [fold z in hz|fold z in far].
+        as [[a [hz [le arg]]]|[far [b [beyond arg]]]]; [fold z in hz|fold z in far; apply lower_than_lowest in far].
       + destruct (numerator_is_computed 2 step_32 ltac:(lia) step_32_range z a hz le) as [v [hv [exps range]]].
         assert (v_range : 0 <= v <= 2) by (destruct range as [->|range]; [lra|pose proof (bpow_gt_0 radix2 (-161)); lra]).
         destruct (coefficient_value z v s (- a) _ arg exps hv v_range hs s_range D0) as [p [hp [_ computed]]].
@@ -265,7 +265,7 @@ Section Softmax.
         exists (m * unit - val x * unit), w, p. split; [rewrite Rminus_diag_eq, Rabs_R0 by easy; lra|]. split; [easy|].
         split; [easy|]. exists 0, 0. cbn. rewrite Rabs_R0, exp_0. repeat split; lra.
     - assert (far : less exp_lowest z = false).
-      { unfold z. rewrite hidden. destruct hm as [fm _].
+      { apply lower_than_lowest. unfold z. rewrite hidden. destruct hm as [fm _].
         replace (sub minus_infinity (maximum all)) with (B754_infinity true : f32);
           [now apply (infinite_product scale unit)|]. destruct (maximum all) as [| | |]; easy. }
       assert (hv : is_value (scaled_exponential z) (0 * two_to 64)) by (rewrite Rmult_0_l; now apply far_parts).

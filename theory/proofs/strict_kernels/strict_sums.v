@@ -307,7 +307,7 @@ Section Argued.
 
   Definition argued (z : f32) (D : R) : Prop :=
     (exists a, is_value z a /\ a <= 0 /\ computed_argument M D (- a)) \/
-    (less exp_lowest z = false /\ exists b, 110 <= b /\ computed_argument M D b).
+    (less exp_vanishing z = false /\ exists b, 110 <= b /\ computed_argument M D b).
 
   Lemma argued_factor z D :
     argued z D ->
@@ -321,7 +321,7 @@ Section Argued.
       assert (-110 < a); [|lra]. apply Rnot_le_lt. intros beyond. destruct (far_exponential z) as [_ gone].
       + destruct (less exp_lowest z) eqn:counts; [|easy]. apply (less_value _ _ _ _ lowest_value hz) in counts. lra.
       + destruct hf as [_ value]. change (val (exponential z) = f) in value. lra.
-    - exists b, 0. split; [easy|]. split; [now apply nothing_is_computed|]. split; [now apply far_exponential|].
+    - exists b, 0. split; [easy|]. split; [now apply nothing_is_computed|]. split; [now apply far_exponential, lower_than_lowest|].
       split; [lra|]. intros pos. lra.
   Qed.
 End Argued.

@@ -99,17 +99,25 @@ Section Weights.
       + rewrite Ropp_involutive, exp_plus, <- factor. field. lra.
   Qed.
 
+  Lemma far_is_small b : 110 <= b -> exp (- b) <= 4 * half_quantum.
+  Proof.
+    intros far. apply Rle_trans with (exp (- (110))); [apply exp_le; lra|].
+    unfold half_quantum. replace 4 with (two_to 2) by easy. rewrite <- bpow_plus, (bpow_exp radix2).
+    apply exp_le. change (IZR radix2) with 2. assert (ln 2 <= 7 / 10) by enclose. cbn. lra.
+  Qed.
+
+  Lemma little_is_computed b v : 110 <= b -> 0 <= v <= 4 * half_quantum -> b <= 2 * 149 * ln 2 -> computed_exp M b v.
+  Proof using good.
+    intros far little within. apply (exponential_of_contract M good). right. left. cbn -[bpow half_quantum ln].
+    pose proof (far_is_small b far). pose proof (exp_pos (- b)). split; [lra|apply Rabs_le; lra].
+  Qed.
+
   Lemma nothing_is_computed b : 110 <= b -> computed_exp M b 0.
   Proof using good.
-    intros far. apply (exponential_of_contract M good). pose proof ln_2_lower. right.
-    assert (small : forall x, 110 <= x -> exp (- x) <= 4 * half_quantum).
-    { intros x hx. apply Rle_trans with (exp (- (110))); [apply exp_le; lra|].
-      unfold half_quantum. replace 4 with (two_to 2) by easy. rewrite <- bpow_plus, (bpow_exp radix2).
-      apply exp_le. change (IZR radix2) with 2. assert (ln 2 <= 7 / 10) by enclose. cbn. lra. }
-    cbn -[bpow half_quantum ln]. destruct (Rle_dec (2 * 149 * ln 2) b) as [beyond|within].
-    - right. split; [easy|]. split; [easy|]. apply small. lra.
-    - left. split; [lra|]. replace (0 - exp (- b)) with (- exp (- b)) by ring.
-      rewrite Rabs_Ropp, Rabs_right by (left; apply exp_pos). now apply small.
+    intros far. pose proof half_quantum_range. destruct (Rle_dec b (2 * 149 * ln 2)) as [within|beyond].
+    - apply little_is_computed; lra.
+    - apply (exponential_of_contract M good). pose proof ln_2_lower. right. right. cbn -[bpow half_quantum ln].
+      split; [lra|]. split; [easy|]. apply far_is_small. lra.
   Qed.
 
   (** ** What exponential_parts computes where it counts *)
@@ -132,7 +140,7 @@ Section Weights.
     intros hz range. unfold scaled_exponential_parts. rewrite (proj2 (less_value _ _ _ _ lowest_value hz)) by lra.
     destruct (operations_are_certified z a hz ltac:(lra)) as
       [k [tail [kK [hr [ht [certified [t_size [t_sign unrounded]]]]]]]].
-    pose proof (power_is_made_of_bits _ k kK hr) as power. pose proof (value_number _ _ ht) as t_number.
+    pose proof (power_is_made_of_bits _ k ltac:(lia) hr) as power. pose proof (value_number _ _ ht) as t_number.
     assert (one_number : number binary32 1) by (apply (value_number one), one_value).
     destruct (exp_kernel_f32 a (IZR k) _ (value_number _ _ hz) ltac:(lra) certified) as [k' [same [_ [exact _]]]].
     apply eq_IZR in same as <-.

@@ -1,8 +1,7 @@
 (** * The canonical order of the tree kernels, and what its sums are in the model of arithmetic.
 
-    An order is a list of bits. Sums of items whose indices differ in the last bit alone are added first, those that differ in
-    the first bit last; zeros stand for masked items and for indices behind the row's end. The kernels' order
-    (kernels/block/tree_order.hpp) takes the bits of v, stripe, lane and tile in turn ([canonical_order]).
+    Sums of items whose indices differ in the last bit alone are added first, those that differ in
+    the first bit last; zeros stand for masked items and for indices behind the row's end.
 
     Main results, for any order of the bits
     - [order_covers], [canonical_order_covers]   each index below 2^k is added exactly once
@@ -18,7 +17,7 @@ From softcheck.floating_point Require Import relative_error standard_model forma
 From softcheck.certified Require Import rounded_operations.
 From softcheck.numerics Require Import row tree_heights reduction moments b1_sum b6_entropy masked_row.
 From softcheck.contract Require Import summation.
-From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights strict_sums.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights strict_sums tree_row.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -27,23 +26,7 @@ Local Open Scope R_scope.
 Section Orders.
   Local Open Scope N_scope.
 
-  (** The items i + (any sum of the bits' powers), added up. *)
-  Fixpoint added_by {A} (plus : A -> A -> A) (bits : list N) (item : N -> A) (i : N) : A :=
-    match bits with
-    | [] => item i
-    | b :: rest => plus (added_by plus rest item i) (added_by plus rest item (i + 2 ^ b))
-    end.
-
   Definition indices (bits : list N) (i : N) : list N := added_by (@app N) bits (fun j => [j]) i.
-
-  (** The bits 0 to k - 1, the highest first. *)
-  Fixpoint bits_below (k : nat) : list N :=
-    match k with O => [] | S fewer => N.of_nat fewer :: bits_below fewer end.
-
-  (** Bits from one on, so many, the highest first; the order of a row of 2^(vector + 7 + tiles) items. *)
-  Definition bits_from (first count : nat) : list N := map (fun b => N.of_nat first + b) (bits_below count).
-  Definition canonical_order (vector tiles : nat) : list N :=
-    bits_from (vector + 7) tiles ++ bits_from vector 5 ++ bits_from (vector + 5) 2 ++ bits_from 0 vector.
 
   Lemma indices_permuted bits bits' : Permutation bits bits' -> forall i, Permutation (indices bits i) (indices bits' i).
   Proof.

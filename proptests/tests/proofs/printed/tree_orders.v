@@ -1,6 +1,6 @@
 From Coq Require Import NArith List String.
 From softcheck.contract Require Import contract_table.
-From softcheck.strict_kernels Require Import tree_order.
+From softcheck.strict_kernels Require Import tree_row tree_order.
 Import ListNotations.
 Local Open Scope string_scope.
 Set Printing Depth 1000000.
