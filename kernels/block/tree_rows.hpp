@@ -15,7 +15,7 @@ namespace softcheck::kernels {
 namespace tree {
 
 struct SoftmaxKernel : Op {
-  static constexpr bool keeps_weights = true;
+  static constexpr bool keeps_weights = true, clusters = true;
 };
 struct LogSoftmaxKernel : Op {};
 struct LogsumexpKernel : Op {
@@ -270,6 +270,22 @@ struct BlockRows {
   static SOFTCHECK_BODY void run(B& block, const TreeArguments<B, Element>& arguments) {
     BlockTeam<B> team(block);
     for (std::int64_t row = block.index(); row < arguments.logits.rows; row += block.count()) {
+      row_of<Op, vectors, held>(team, arguments, opaque(row));
+    }
+  }
+};
+
+/// A cluster a row, as BlockRows.
+template <int vectors, bool held>
+struct ClusterRows {
+  static constexpr int rows_at_once(int) { return 1; }
+  static constexpr std::size_t shared_bytes =
+      BlockRows<vectors, held>::shared_bytes + 3 * 2 * most_team_blocks * sizeof(float);
+  template <class Op, ClusterContext B, class Element>
+  static SOFTCHECK_BODY void run(B& block, const TreeArguments<B, Element>& arguments) {
+    ClusterTeam<B> team(block);
+    const std::int64_t clusters = block.count() / block.cluster_size();
+    for (std::int64_t row = block.index() / block.cluster_size(); row < arguments.logits.rows; row += clusters) {
       row_of<Op, vectors, held>(team, arguments, opaque(row));
     }
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/block/cluster.hpp"
 #include "kernels/block/tree_packets.hpp"
 
 // The threads that hold a row together, and their sums in the order of kernels/block/tree_order.hpp.
@@ -51,6 +52,45 @@ struct BlockTeam {
       x[i] = from < warps() ? partials.load(begin + i * most_team_warps + from) : neutral;
       SOFTCHECK_UNROLL
       for (int d = 1; d < most_team_warps; d *= 2) x[i] = join(x[i], block.shuffle_xor(whole_warp, x[i], d));
+    }
+  }
+};
+
+/// The most blocks of a ClusterTeam.
+inline constexpr int most_team_blocks = 16;
+
+/// All warps of the blocks of a cluster, 1 to 16 of them, which together hold a row.
+template <ClusterContext B>
+struct ClusterTeam {
+  B& block;
+  BlockTeam<B> own;
+  typename B::template Shared<float> of_blocks;
+  int turn = 0;
+
+  static constexpr int numbers = 3 * BlockTeam<B>::most_sums * most_team_blocks;
+  SOFTCHECK_BODY explicit ClusterTeam(B& b) : block(b), own(b), of_blocks(b.template shared<float>(numbers)) {
+    block.sync_cluster();  // the others have begun
+  }
+
+  SOFTCHECK_BODY int warp() const { return block.cluster_rank() * own.warps() + own.warp(); }
+  SOFTCHECK_BODY int warps() const { return block.cluster_size() * own.warps(); }
+  /// As BlockTeam's, over the warps of a block and then over the blocks, each of which writes its x to all.
+  template <int count, class Join>
+  SOFTCHECK_BODY void join_warps(int buffer, float (&x)[count], float neutral, Join join) {
+    own.join_warps(buffer, x, neutral, join);
+    const int begin = buffer * BlockTeam<B>::most_sums * most_team_blocks, from = block.lane() % most_team_blocks;
+    SOFTCHECK_UNROLL
+    for (int i = 0; i < count; ++i) {
+      if (block.rank() < block.cluster_size()) {
+        block.of_block(of_blocks, block.rank()).store(begin + i * most_team_blocks + block.cluster_rank(), x[i]);
+      }
+    }
+    block.sync_cluster();
+    SOFTCHECK_UNROLL
+    for (int i = 0; i < count; ++i) {
+      x[i] = from < block.cluster_size() ? of_blocks.load(begin + i * most_team_blocks + from) : neutral;
+      SOFTCHECK_UNROLL
+      for (int d = 1; d < most_team_blocks; d *= 2) x[i] = join(x[i], block.shuffle_xor(whole_warp, x[i], d));
     }
   }
 };

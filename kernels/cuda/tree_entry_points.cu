@@ -21,6 +21,28 @@ constexpr int most_threads = most_team_warps * warp_size;
 // A thread of a block whose size the launch chooses.
 struct TreeBlock : CudaBlock<most_threads> {
   __device__ __forceinline__ int size() const { return static_cast<int>(blockDim.x); }
+
+  // Clusters, which devices before 9.0 lack.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  __device__ __forceinline__ int cluster_rank() const { return static_cast<int>(__clusterRelativeBlockRank()); }
+  __device__ __forceinline__ int cluster_size() const { return static_cast<int>(__clusterSizeInBlocks()); }
+  __device__ __forceinline__ void sync_cluster() {
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+  }
+  template <class T>
+  __device__ __forceinline__ Shared<T> of_block(const Shared<T>& view, int block) const {
+    return {static_cast<T*>(__cluster_map_shared_rank(view.data(), static_cast<unsigned>(block))), view.size()};
+  }
+#else
+  __device__ __forceinline__ int cluster_rank() const { return 0; }
+  __device__ __forceinline__ int cluster_size() const { return 1; }
+  __device__ __forceinline__ void sync_cluster() { __syncthreads(); }
+  template <class T>
+  __device__ __forceinline__ Shared<T> of_block(const Shared<T>& view, int) const {
+    return view;
+  }
+#endif
 };
 
 // 64 registers a thread: eight blocks of 128 threads on a multiprocessor, or two of 512. Some of sm_80's code needs
@@ -48,6 +70,14 @@ __global__ void __launch_bounds__(most_threads, least_blocks)
   BlockRows<vectors, false>::template run<Op>(block, arguments);
 }
 
+// One block on a multiprocessor.
+template <class Op, int vectors, bool held, class Element>
+__global__ void __launch_bounds__(most_threads, 1)
+    tree_cluster_kernel(const TreeArguments<TreeBlock, Element> arguments) {
+  TreeBlock block;
+  ClusterRows<vectors, held>::template run<Op>(block, arguments);
+}
+
 template <class Op, class Element, int vectors>
 constexpr auto kernel_of(WarpRows<vectors>) {
   return tree_warp_kernel<Op, vectors, Element>;
@@ -59,6 +89,11 @@ constexpr auto kernel_of(BlockRows<vectors, held>) {
   } else {
     return tree_parts_kernel<Op, vectors, Element>;
   }
+}
+
+template <class Op, class Element, int vectors, bool held>
+constexpr auto kernel_of(ClusterRows<vectors, held>) {
+  return tree_cluster_kernel<Op, vectors, held, Element>;
 }
 
 // From kernels/cuda/tuned/*.tsv; the last line names no op.
@@ -91,14 +126,29 @@ struct TreeLauncher {
   int run(const TreeArguments<Block, Element>& arguments, int default_warps) const {
     const std::int64_t rows = arguments.logits.rows, columns = arguments.logits.columns;
     if (rows == 0) return 0;
-    const auto launch = [&]<class Rows>(Rows, int warps) {
+    const auto launch = [&]<class Rows>(Rows, int warps, int cluster = 1) {
+      if (cluster > 1) {
+        if (attribute(cudaDevAttrComputeCapabilityMajor) < 9) return 1;
+        cudaLaunchAttribute size{};
+        size.id = cudaLaunchAttributeClusterDimension;
+        size.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+        cudaLaunchConfig_t config{};
+        config.gridDim = static_cast<unsigned>(std::min<std::int64_t>(rows, 1 << 20) * cluster);
+        config.blockDim = static_cast<unsigned>(warps * warp_size);
+        config.dynamicSmemBytes = Rows::shared_bytes;
+        config.stream = stream;
+        config.attrs = &size;
+        config.numAttrs = 1;
+        return cudaLaunchKernelEx(&config, kernel_of<Op, Element>(Rows()), arguments) == cudaSuccess ? 0 : 1;
+      }
       const std::int64_t at_once = Rows::rows_at_once(warps);
       // Blocks take rows in turn: the grid need not hold them all.
       const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((rows + at_once - 1) / at_once, 1 << 20));
       kernel_of<Op, Element>(Rows())<<<blocks, warps * warp_size, Rows::shared_bytes, stream>>>(arguments);
       return cudaGetLastError() == cudaSuccess ? 0 : 1;
     };
-    return with_chosen_layout<Element>(DefaultRows(), default_warps, columns, tuned_for<Op, Element>(columns), launch);
+    return with_chosen_layout<Op, Element>(DefaultRows(), default_warps, columns, tuned_for<Op, Element>(columns),
+                                           launch);
   }
 };
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "kernels/block/context.hpp"
+#include "kernels/block/cluster.hpp"
 #include "kernels/emulator/machine.hpp"
 #include "kernels/emulator/views.hpp"
 
@@ -27,14 +27,22 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  int rank() const { return rank_; }
+  int rank() const { return rank_ % size(); }
   int size() const { return machine_.shape().threads; }
-  int lane() const { return rank_ % warp_size; }
-  int warp() const { return rank_ / warp_size; }
-  std::int64_t index() const { return machine_.block_index(); }
+  int lane() const { return rank() % warp_size; }
+  int warp() const { return rank() / warp_size; }
+  std::int64_t index() const { return machine_.block_index() + cluster_rank(); }
   std::int64_t count() const { return machine_.shape().blocks; }
 
   void sync(SourceLine where = SourceLine::here()) { machine_.sync(rank_, where); }
+  int cluster_rank() const { return rank_ / size(); }
+  int cluster_size() const { return machine_.shape().cluster; }
+  void sync_cluster(SourceLine where = SourceLine::here()) { machine_.sync_cluster(rank_, where); }
+  template <class T>
+  Shared<T> of_block(const Shared<T>& view, int block) const {
+    return view.moved(static_cast<std::ptrdiff_t>(machine_.shared_begin(block * size())) -
+                      static_cast<std::ptrdiff_t>(machine_.shared_begin(rank_)));
+  }
   void sync_warp(unsigned mask, SourceLine where = SourceLine::here()) {
     machine_.warp_operation(rank_, {WarpCall::sync, mask, where, nullptr, nullptr, 0, 0});
   }
@@ -98,7 +106,7 @@ class Block {
     const std::size_t begin = (shared_used_ + alignof(T) - 1) / alignof(T) * alignof(T);
     shared_used_ = begin + static_cast<std::size_t>(count) * sizeof(T);
     if (shared_used_ > machine_.shape().shared_bytes) exhausted(where);
-    return Shared<T>(machine_, rank_, begin, count);
+    return Shared<T>(machine_, rank_, machine_.shared_begin(rank_) + begin, count);
   }
 
   /// Adds value, and returns the value before. The addition is one step, in shared and in global memory: the machine
@@ -135,6 +143,6 @@ class Block {
   std::size_t shared_used_ = 0;
 };
 
-static_assert(BlockContext<Block>);
+static_assert(ClusterContext<Block>);
 
 }  // namespace softcheck::kernels::emulator

@@ -35,6 +35,8 @@ const char* to_string(FindingKind kind) {
       return "index out of bounds";
     case FindingKind::misaligned:
       return "misaligned address";
+    case FindingKind::absent_block:
+      return "shared memory of an absent block";
     case FindingKind::shared_exhausted:
       return "too little shared memory";
     case FindingKind::schedule_dependent:

@@ -18,6 +18,7 @@ enum class FindingKind {
   global_race,           // the same of global memory that is traced, or by two blocks
   out_of_bounds,         // an index outside its view
   misaligned,            // several elements moved at once, at an address that is no multiple of their size
+  absent_block,          // an access to the shared memory of a block that has not begun, or has ended
   shared_exhausted,      // the body requests more shared memory than the launch has
   schedule_dependent     // the results of two schedules differ
 };

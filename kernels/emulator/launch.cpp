@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/block/context.hpp"
 #include "kernels/emulator/machine.hpp"
 
 namespace softcheck::kernels::emulator {
@@ -13,6 +14,7 @@ namespace {
 // What every GPU since compute capability 3 allows; shared memory as of 9.0, the most of all.
 constexpr int most_threads = 1024;
 constexpr std::size_t most_shared_bytes = std::size_t{227} << 10;
+constexpr int most_cluster = 16;
 
 using Contents = std::vector<std::vector<std::byte>>;
 
@@ -77,6 +79,14 @@ LaunchReport launch(const LaunchShape& shape, const Kernel& kernel, const Launch
   if (shape.shared_bytes > most_shared_bytes) {
     throw std::invalid_argument("launch: shared_bytes must be at most " + std::to_string(most_shared_bytes) + ", got " +
                                 std::to_string(shape.shared_bytes));
+  }
+  if (shape.cluster < 1 || shape.cluster > most_cluster || shape.blocks % shape.cluster != 0 ||
+      (shape.cluster > 1 && shape.threads % warp_size != 0)) {
+    throw std::invalid_argument(
+        "launch: cluster must be in [1, 16], divide "
+        "blocks and have whole warps, got " +
+        std::to_string(shape.cluster) + " of " + std::to_string(shape.blocks) + " blocks of " +
+        std::to_string(shape.threads) + " threads");
   }
   if (Machine::running() != nullptr) throw std::invalid_argument("launch: a kernel cannot launch another");
   return Machine(shape, options, kernel).run();

@@ -17,11 +17,13 @@ class Block;
 /// writes to captured variables.
 using Kernel = std::function<void(Block&)>;
 
-/// The grid of a launch, one-dimensional.
+/// The grid of a launch, one-dimensional. Blocks of a cluster run at the same time and reach each other's shared
+/// memory.
 struct LaunchShape {
   std::int64_t blocks = 1;       // >= 0
   int threads = 32;              // of a block: 1 to 1024
   std::size_t shared_bytes = 0;  // of a block: at most 227 KiB
+  int cluster = 1;               // blocks of a cluster, 1 to 16: they divide blocks, and have whole warps
 };
 
 /// Which thread the machine runs next, among those that do not wait, when the current one waits or ends.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "kernels/block/context.hpp"
@@ -28,22 +29,27 @@ Machine::Machine(const LaunchShape& shape, const LaunchOptions& options, const K
     : shape_(shape),
       options_(options),
       kernel_(kernel),
-      shared_(shape.shared_bytes, findings_),
+      shared_stride_((shape.shared_bytes + 15) / 16 * 16),
+      shared_(shape.cluster == 1 ? shape.shared_bytes : shared_stride_ * static_cast<std::size_t>(shape.cluster),
+              findings_),
       traced_(options.traced, findings_),
-      threads_(static_cast<std::size_t>(shape.threads)),
+      threads_(static_cast<std::size_t>(threads())),
       fibers_(fibers(threads_.size())),
-      random_(options.seed) {
-  for (int rank = 0; rank < shape.threads; ++rank) jobs_.emplace_back([this, rank] { run_thread(rank); });
+      random_(options.seed),
+      waiting_(static_cast<std::size_t>(shape.cluster) + 1),
+      epochs_(static_cast<std::size_t>(shape.cluster)),
+      reached_(epochs_.size()) {
+  for (int rank = 0; rank < threads(); ++rank) jobs_.emplace_back([this, rank] { run_thread(rank); });
 }
 
 LaunchReport Machine::run() {
   const Running here(*this);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(shape_.blocks));
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(shape_.blocks / shape_.cluster));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i) * shape_.cluster;
   if (options_.schedule == Schedule::reverse) std::ranges::reverse(order);
   if (options_.schedule == Schedule::random) std::ranges::shuffle(order, random_);
   for (const std::int64_t block : order) {
-    run_block(block);
+    run_cluster(block);
     if (thrown_) std::rethrow_exception(thrown_);
     if (abandoned_) break;
   }
@@ -61,22 +67,30 @@ void Machine::run_thread(int rank) {
     if (!thrown_) thrown_ = std::current_exception();
     abandoned_ = true;
   }
+  const int block = rank / shape_.threads;
+  SourceLine& reached = reached_[static_cast<std::size_t>(block)];
+  if (reached.line != 0 && !abandoned_) report_absent(block, reached, "may have ended");
+  reached = {};
   threads_[static_cast<std::size_t>(rank)].state = State::done;
   ++left_;
 }
 
-void Machine::run_block(std::int64_t block) {
-  block_ = block;
-  waiting_at_barrier_ = left_ = 0;
-  shared_.begin_block(++epoch_);
+void Machine::run_cluster(std::int64_t first_block) {
+  block_ = first_block;
+  left_ = 0;
+  std::ranges::fill(waiting_, 0);
+  first_epoch_ = cluster_epoch_ = ++epoch_;
+  std::ranges::fill(reached_, SourceLine{});
+  std::ranges::fill(epochs_, epoch_);
+  shared_.begin_block(epoch_);
   traced_.begin_block(epoch_);
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     threads_[i] = Thread{};
     threads_[i].state = State::ready;
     fibers_[i]->start(jobs_[i]);
   }
-  current_ = options_.schedule == Schedule::reverse ? 0 : shape_.threads - 1;
-  while (left_ < shape_.threads) {
+  current_ = options_.schedule == Schedule::reverse ? 0 : threads() - 1;
+  while (left_ < threads()) {
     const int next = next_thread();
     if (next < 0) {
       report_stuck();
@@ -95,11 +109,11 @@ int Machine::next_thread() {
     return state == State::ready || (abandoned_ && state != State::done);
   };
   if (options_.schedule == Schedule::greedy && able(current_)) return current_;
-  const int step = options_.schedule == Schedule::reverse ? shape_.threads - 1 : 1;
+  const int step = options_.schedule == Schedule::reverse ? threads() - 1 : 1;
   int rank = current_;
   if (options_.schedule == Schedule::random) rank = static_cast<int>(random_() % threads_.size());
-  for (int tried = 0; tried < shape_.threads; ++tried) {
-    rank = (rank + step) % shape_.threads;
+  for (int tried = 0; tried < threads(); ++tried) {
+    rank = (rank + step) % threads();
     if (able(rank)) return rank;
   }
   return -1;
@@ -133,30 +147,63 @@ void Machine::abandon(Finding finding) {
 
 Actor Machine::actor(int rank) const {
   const Thread& thread = threads_[static_cast<std::size_t>(rank)];
-  return {rank, epoch_, thread.time, &thread.seen};
+  return {rank,           epochs_[static_cast<std::size_t>(rank / shape_.threads)],
+          thread.time,    &thread.seen,
+          shape_.threads, cluster_epoch_};
 }
 
-void Machine::sync(int rank, SourceLine where) {
+void Machine::sync(int rank, SourceLine where) { meet(rank, State::at_barrier, where); }
+void Machine::sync_cluster(int rank, SourceLine where) { meet(rank, State::at_cluster, where); }
+
+// A barrier of the thread's block, or of the cluster.
+void Machine::meet(int rank, State state, SourceLine where) {
+  const int block = rank / shape_.threads;
+  const bool of_cluster = state == State::at_cluster;
+  const int first = of_cluster ? 0 : block * shape_.threads, count = of_cluster ? threads() : shape_.threads;
+  int& waiting = waiting_[static_cast<std::size_t>(of_cluster ? shape_.cluster : block)];
   Thread& thread = thread_at(rank, where);
-  if (++waiting_at_barrier_ == shape_.threads) {
-    thread.state = State::at_barrier;
-    open_barrier();
-    // Only under the greedy schedule the last thread to reach a barrier leaves it first.
-    if (options_.schedule != Schedule::greedy) wait(rank, State::ready);
-    return;
+  if (++waiting < count) return wait(rank, state);
+  waiting = 0;
+  thread.state = state;
+  open_barrier(first, count);
+  if (of_cluster) {
+    cluster_epoch_ = epoch_;
+    std::ranges::fill(reached_, SourceLine{});
   }
-  wait(rank, State::at_barrier);
+  // Only under the greedy schedule the last thread to reach a barrier leaves it first.
+  if (options_.schedule != Schedule::greedy) wait(rank, State::ready);
 }
 
-void Machine::open_barrier() {
-  const SourceLine first = threads_[0].last;
-  for (const Thread& thread : threads_) {
-    if (!(thread.last == first)) abandon(stuck_barrier());
+void Machine::open_barrier(int first, int count) {
+  const std::span<Thread> all =
+      std::span(threads_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+  for (const Thread& thread : all) {
+    if (!(thread.last == all.front().last)) abandon(stuck_barrier());
   }
-  waiting_at_barrier_ = 0;
   ++epoch_;
   ++report_.barriers;
-  for (Thread& thread : threads_) thread.state = State::ready;
+  for (int rank = first; rank < first + count; rank += shape_.threads) {
+    epochs_[static_cast<std::size_t>(rank / shape_.threads)] = epoch_;
+  }
+  for (Thread& thread : all) thread.state = State::ready;
+}
+
+void Machine::check_present(int rank, std::size_t offset, SourceLine where) {
+  if (shape_.cluster == 1) return;
+  const int block = static_cast<int>(offset / shared_stride_);
+  if (block == rank / shape_.threads) return;
+  if (cluster_epoch_ == first_epoch_) report_absent(block, where, "may not have begun");
+  const auto first = threads_.begin() + block * shape_.threads;
+  const auto has_left = [](const Thread& thread) { return thread.state == State::done; };
+  if (std::any_of(first, first + shape_.threads, has_left)) report_absent(block, where, "may have ended");
+  reached_[static_cast<std::size_t>(block)] = where;
+}
+
+void Machine::report_absent(int block, SourceLine where, const char* why) {
+  findings_.add({FindingKind::absent_block,
+                 to_string(where) + ": a thread reaches for the shared memory of block " +
+                     std::to_string(block_ + block) + " of its cluster, which " + why,
+                 {where}});
 }
 
 void Machine::warp_operation(int rank, const WarpOperation& operation) {
@@ -181,7 +228,7 @@ void Machine::warp_operation(int rank, const WarpOperation& operation) {
 bool Machine::complete(int first, const WarpOperation& operation) const {
   for (int lane = 0; lane < warp_size; ++lane) {
     if ((operation.mask >> lane & 1U) == 0) continue;
-    if (first + lane >= shape_.threads) return false;
+    if (first + lane >= threads()) return false;
     const Thread& other = threads_[static_cast<std::size_t>(first + lane)];
     if (other.state != State::at_warp || other.operation.call != operation.call ||
         other.operation.mask != operation.mask) {

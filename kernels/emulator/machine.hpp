@@ -19,8 +19,9 @@ namespace softcheck::kernels::emulator {
 /// What the calls of a kernel throw in every thread once a finding has ended the launch. A kernel does not catch it.
 struct LaunchAbandoned {};
 
-/// Runs the blocks of one launch, one after another, each thread of the block on its own fiber. One thread runs at a
-/// time, until it waits, ends or, under the random schedule, accesses memory.
+/// Runs the clusters of one launch, one after another, each thread of a cluster on its own fiber. Ranks count through
+/// the blocks of a cluster. One thread runs at a time, until it waits, ends or, under the random schedule, accesses
+/// memory.
 class Machine {
  public:
   Machine(const LaunchShape& shape, const LaunchOptions& options, const Kernel& kernel);
@@ -33,20 +34,26 @@ class Machine {
 
   const LaunchShape& shape() const { return shape_; }
   int current() const { return current_; }
-  std::int64_t block_index() const { return block_; }
+  std::int64_t block_index() const { return block_; }  // the first one of the cluster
+  /// The place of a block's shared memory in that of its cluster, by a rank.
+  std::size_t shared_begin(int rank) const { return static_cast<std::size_t>(rank / shape_.threads) * shared_stride_; }
+  /// Reports an access to another block's memory unless barriers of the cluster stand between the block's beginning,
+  /// the access and the block's end.
+  void check_present(int rank, std::size_t offset, SourceLine where);
   SharedMemory& shared() { return shared_; }
   TracedMemory& traced() { return traced_; }
   Findings& findings() { return findings_; }
 
   // The requests of a thread, by its rank. Each may run other threads before it returns.
   void sync(int rank, SourceLine where);
+  void sync_cluster(int rank, SourceLine where);
   void warp_operation(int rank, const WarpOperation& operation);
   void touch(int rank, SourceLine where);
   Actor actor(int rank) const;
   [[noreturn]] void abandon(Finding finding);
 
  private:
-  enum class State { ready, at_barrier, at_warp, done };
+  enum class State { ready, at_barrier, at_cluster, at_warp, done };
   struct Thread {
     State state = State::done;
     SourceLine last;          // the line of its last request
@@ -55,12 +62,15 @@ class Machine {
     std::array<std::uint32_t, 32> seen{};
   };
 
-  void run_block(std::int64_t block);
+  int threads() const { return shape_.threads * shape_.cluster; }
+  void run_cluster(std::int64_t first_block);
+  void report_absent(int block, SourceLine where, const char* why);
   void run_thread(int rank);
   int next_thread();
   Thread& thread_at(int rank, SourceLine where);
   void wait(int rank, State state);
-  void open_barrier();
+  void meet(int rank, State state, SourceLine where);
+  void open_barrier(int first, int count);
   bool complete(int first, const WarpOperation& operation) const;
   void carry_out(int first, const WarpOperation& operation);
   void order_lanes(int first, unsigned mask);
@@ -74,6 +84,7 @@ class Machine {
   LaunchShape shape_;
   LaunchOptions options_;
   const Kernel& kernel_;
+  std::size_t shared_stride_;
   Findings findings_;
   SharedMemory shared_;
   TracedMemory traced_;
@@ -83,9 +94,12 @@ class Machine {
   std::mt19937_64 random_;
   std::int64_t block_ = 0;
   int current_ = 0;
-  int waiting_at_barrier_ = 0;
+  std::vector<int> waiting_;  // at the barrier of each block of the cluster, and at that of all
   int left_ = 0;
-  std::uint32_t epoch_ = 0;
+  std::uint32_t epoch_ = 0, cluster_epoch_ = 0;
+  std::uint32_t first_epoch_ = 0;      // of the cluster
+  std::vector<std::uint32_t> epochs_;  // of each block of the cluster
+  std::vector<SourceLine> reached_;    // where another block last reached for a block's memory, since the last barrier
   bool abandoned_ = false;
   std::exception_ptr thrown_;
   LaunchReport report_;

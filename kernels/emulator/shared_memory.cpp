@@ -56,7 +56,9 @@ std::uint32_t ShadowMemory::line_number(SourceLine where) {
 bool ShadowMemory::races(const Access& earlier, const Actor& actor, bool both_atomic) const {
   if (earlier.line == 0 || both_atomic) return false;
   if (of_another_block(earlier)) return true;
-  if (earlier.epoch != actor.epoch || earlier.rank == actor.rank) return false;
+  if (earlier.rank == actor.rank) return false;
+  if (earlier.rank / actor.threads != actor.rank / actor.threads) return earlier.epoch >= actor.cluster_epoch;
+  if (earlier.epoch != actor.epoch) return false;
   if (earlier.rank / warp_size != actor.rank / warp_size) return true;
   return (*actor.seen)[static_cast<std::size_t>(earlier.rank % warp_size)] < earlier.time;
 }
@@ -96,12 +98,13 @@ bool ShadowMemory::check_reads(const Cell& cell, const char* verb, const SharedE
   return false;
 }
 
-void ShadowMemory::note_read(Cell& cell, const Access& access) {
+void ShadowMemory::note_read(Cell& cell, const Access& access, const Actor& actor) {
   const Access last = cell.read;
   // A read of another block comes before no later write, so it is kept.
   if (of_another_block(last) && !of_another_block(cell.read_of_another_warp)) {
     cell.read_of_another_warp = last;
-  } else if (last.epoch == access.epoch && last.rank != access.rank && !of_another_block(cell.read_of_another_warp)) {
+  } else if ((last.epoch == access.epoch || last.rank / actor.threads != access.rank / actor.threads) &&
+             last.rank != access.rank && !of_another_block(cell.read_of_another_warp)) {
     if (last.rank / warp_size == access.rank / warp_size) {
       cell.read_of_another_lane = last;
     } else {
@@ -118,7 +121,7 @@ void ShadowMemory::on_read(const SharedElement& element, const Actor& actor, Sou
     Cell& cell = cells_[i];
     check_written(cell, element, actor, where);
     if (races(cell.write, actor, false)) report_race(cell.write, "wrote", "reads", element, actor, where);
-    note_read(cell, access);
+    note_read(cell, access, actor);
   }
 }
 

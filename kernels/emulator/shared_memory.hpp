@@ -15,10 +15,12 @@ namespace softcheck::kernels::emulator {
 /// A thread that accesses memory, and the barriers before the access.
 struct Actor {
   int rank;
-  std::uint32_t epoch;                        // barriers and beginnings of blocks in the launch so far
+  std::uint32_t epoch;                        // grows at each barrier of the block and at each beginning of one
   std::uint32_t time;                         // 1 and the warp barriers of this lane so far
   const std::array<std::uint32_t, 32>* seen;  // of each lane of the warp: accesses before its warp barrier number seen
                                               // are ordered before this access
+  int threads;                                // of a block: ranks count through the blocks of a cluster
+  std::uint32_t cluster_epoch;                // the epoch of all blocks behind the last barrier of the cluster
 };
 
 /// One element of a view, or several that move at once: its index in the view, its offset in bytes in the block's
@@ -30,7 +32,8 @@ struct SharedElement {
 };
 
 /// The last write and the last reads of each byte of some memory. Two accesses to a byte by different threads race
-/// where one is a write, not both are atomic, and no barrier orders them. No barrier orders accesses of two blocks.
+/// where one is a write, not both are atomic, and no barrier orders them. Only the barrier of a cluster orders accesses
+/// of two blocks.
 class ShadowMemory {
  public:
   /// of_block   whether the memory is a block's shared memory: a read before a write is then a finding
@@ -69,7 +72,7 @@ class ShadowMemory {
                    const Actor& actor, SourceLine where);
   bool check_reads(const Cell& cell, const char* verb, const SharedElement& element, const Actor& actor,
                    SourceLine where);
-  void note_read(Cell& cell, const Access& access);
+  void note_read(Cell& cell, const Access& access, const Actor& actor);
   std::uint32_t line_number(SourceLine where);
 
   bool of_block_;
@@ -81,7 +84,8 @@ class ShadowMemory {
   std::array<std::uint32_t, 64> line_cache_{};
 };
 
-/// The shared memory of a block. At the beginning of each block the machine fills it with the bits of poisoned().
+/// The shared memory of the blocks of a cluster, one behind the other. At the beginning of each cluster the machine
+/// fills it with the bits of poisoned().
 class SharedMemory {
  public:
   SharedMemory(std::size_t bytes, Findings& findings)

@@ -13,10 +13,10 @@ template <class Chosen>
 std::string Machine::ranks(Chosen chosen) const {
   std::string text;
   int count = 0;
-  for (int rank = 0; rank < shape_.threads; ++rank) {
+  for (int rank = 0; rank < threads(); ++rank) {
     if (!chosen(rank)) continue;
     int last = rank;
-    while (last + 1 < shape_.threads && chosen(last + 1)) ++last;
+    while (last + 1 < threads() && chosen(last + 1)) ++last;
     text += (text.empty() ? "" : ", ") + std::to_string(rank) + (last > rank ? "-" + std::to_string(last) : "");
     count += last - rank + 1;
     rank = last;
@@ -29,6 +29,8 @@ std::string Machine::doing(int rank) const {
   switch (thread.state) {
     case State::at_barrier:
       return "in sync at " + to_string(thread.last);
+    case State::at_cluster:
+      return "in sync_cluster at " + to_string(thread.last);
     case State::at_warp:
       return std::string("in ") + to_string(thread.operation.call) + " at " + to_string(thread.last);
     case State::done:
@@ -52,7 +54,7 @@ Finding Machine::stuck_barrier() const {
     const Thread& b = threads_[static_cast<std::size_t>(right)];
     return a.state == b.state && a.last == b.last;
   };
-  for (int rank = 0; rank < shape_.threads; ++rank) {
+  for (int rank = 0; rank < threads(); ++rank) {
     const auto group = std::ranges::find_if(groups, [&](const Group& one) { return same(one.first, rank); });
     if (group == groups.end()) {
       groups.push_back({rank, 1});
@@ -81,7 +83,7 @@ Finding Machine::stuck_warp(int rank) const {
   for (int lane = 0; lane < warp_size; ++lane) {
     if ((thread.operation.mask >> lane & 1U) == 0) continue;
     finding.message += "lane " + std::to_string(lane);
-    if (first + lane >= shape_.threads) {
+    if (first + lane >= threads()) {
       finding.message += ", which the block does not have: it has " + std::to_string(shape_.threads) + " threads";
       return finding;
     }

@@ -65,6 +65,7 @@ void trace_global(MemoryUse use, const void* element, std::size_t size, std::int
 }
 
 std::byte* access_shared(Machine& machine, int rank, MemoryUse use, const SharedElement& element, SourceLine where) {
+  machine.check_present(rank, element.offset, where);
   note(machine.shared().shadow(), use, element, machine.actor(rank), where);
   return machine.shared().data() + element.offset;
 }

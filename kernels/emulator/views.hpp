@@ -115,6 +115,11 @@ class SharedView {
   SharedView(Machine& machine, int rank, std::size_t begin, std::int64_t count)
       : machine_(&machine), rank_(rank), begin_(begin), count_(count) {}
 
+  /// The same elements of the block whose memory begins that many bytes behind this one's.
+  SharedView moved(std::ptrdiff_t bytes) const {
+    return {*machine_, rank_, begin_ + static_cast<std::size_t>(bytes), count_};
+  }
+
   std::int64_t size() const { return count_; }
   T load(std::int64_t index, SourceLine where = SourceLine::here()) const;
   void store(std::int64_t index, T value, SourceLine where = SourceLine::here()) const;

@@ -14,7 +14,7 @@ import time
 
 from device import Call, DLTensor, Driver
 
-LAYOUTS = ["default"] + [f"{kind}:{warps}" for kind in ("held", "parts") for warps in (1, 2, 4, 8, 16)]
+LAYOUTS = ["default"] + [f"{kind}:{warps}" for kind in ("held", "parts") for warps in (1, 2, 4, 8, 16)] + [f"cluster:{n}" for n in (2, 4, 8)]
 # Items of an input; of the ops whose result is a number for each row, that is an f32.
 OF_ROWS = {"softmax": False, "log_softmax": False, "adaptive_softmax": False, "logsumexp": True, "entropy": True}
 DTYPES = {"f32": (2, 32, "f"), "f16": (2, 16, "e"), "bf16": (4, 16, None)}

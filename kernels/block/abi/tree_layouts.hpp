@@ -14,10 +14,11 @@
 // only the time. Host code.
 namespace softcheck::kernels {
 
-/// Either a row's items stay in registers, or a block reads the row in parts.
+/// Either a row's items stay in registers, or a block reads the row in parts. A cluster holds the row if it can.
 struct TreeLayout {
   bool held;
   int warps;
+  int cluster = 1;
 };
 
 /// What tells devices apart: 90 for sm_90; kHz.
@@ -66,43 +67,59 @@ inline const TunedLayout* tuned_layout(std::span<const TunedLayout> table, const
 }
 
 /// Whether the kernel that holds rows of that many columns by default can run with that layout.
-template <class Element, int vectors>
+template <class Op, class Element, int vectors>
 bool can_take(WarpRows<vectors>, TreeLayout layout, std::int64_t) {
-  return layout.held && (layout.warps == 1 || layout.warps == 2 || layout.warps == 4);
+  return layout.held && layout.cluster == 1 && (layout.warps == 1 || layout.warps == 2 || layout.warps == 4);
 }
-template <class Element, int vectors, bool held>
+template <class Element, int vectors>
+inline constexpr std::int64_t items_of_warp = vectors* vector_items<Element>* warp_size;
+template <class Op, class Element, int vectors, bool held>
 bool can_take(BlockRows<vectors, held>, TreeLayout layout, std::int64_t columns) {
-  constexpr std::int64_t of_warp = vectors * vector_items<Element> * warp_size;
+  if (layout.cluster != 1 && (!Op::clusters || (layout.cluster != 2 && layout.cluster != 4 && layout.cluster != 8))) {
+    return false;
+  }
   return (layout.warps == 2 || layout.warps == 4 || layout.warps == 8 || layout.warps == 16) &&
-         (!layout.held || columns <= layout.warps * of_warp);
+         (!layout.held || columns <= layout.warps * items_of_warp<Element, vectors>);
 }
 
-template <int vectors, class Take>
-int take_layout(WarpRows<vectors> rows, TreeLayout layout, const Take& take) {
+template <class Op, class Element, int vectors, class Take>
+int take_layout(WarpRows<vectors> rows, TreeLayout layout, std::int64_t, const Take& take) {
   return take(rows, layout.warps);
 }
-template <int vectors, bool held, class Take>
-int take_layout(BlockRows<vectors, held>, TreeLayout layout, const Take& take) {
+template <class Op, class Element, int vectors, bool held, class Take>
+int take_layout(BlockRows<vectors, held>, TreeLayout layout, std::int64_t columns, const Take& take) {
+  if constexpr (Op::clusters) {
+    if (layout.cluster > 1) {
+      return columns <= layout.cluster * layout.warps * items_of_warp<Element, vectors>
+                 ? take(ClusterRows<vectors, true>(), layout.warps, layout.cluster)
+                 : take(ClusterRows<vectors, false>(), layout.warps, layout.cluster);
+    }
+  }
   if (layout.held) return take(BlockRows<vectors, true>(), layout.warps);
   return take(BlockRows<vectors, false>(), layout.warps);
 }
 
-/// Returns take(Rows, warps) for the layout that the environment's SOFTCHECK_TREE_LAYOUT names: held:8, parts:4 or
-/// default; else for the tuned line, else for the default rows and warps. Refuses a named layout that cannot hold the
-/// row.
-template <class Element, class Rows, class Take>
+/// Returns take(Rows, warps[, blocks of a cluster]) for the layout that the environment's SOFTCHECK_TREE_LAYOUT names:
+/// held:8 or parts:4 (warps), cluster:2 (blocks of 16 warps) or default; else for the tuned line, else for the default
+/// rows and warps. Refuses a named layout that cannot hold the row.
+template <class Op, class Element, class Rows, class Take>
 int with_chosen_layout(Rows rows, int warps, std::int64_t columns, const TunedLayout* tuned, const Take& take) {
   if (const char* wanted = std::getenv("SOFTCHECK_TREE_LAYOUT"); wanted != nullptr && *wanted != '\0') {
     if (std::strcmp(wanted, "default") == 0) return take(rows, warps);
-    char name[6] = "";
-    TreeLayout layout{};
-    if (std::sscanf(wanted, "%5[a-z]:%d", name, &layout.warps) != 2) return 1;
-    layout.held = std::strcmp(name, "held") == 0;
-    if (!layout.held && std::strcmp(name, "parts") != 0) return 1;
-    return can_take<Element>(rows, layout, columns) ? take_layout(rows, layout, take) : 1;
+    char name[8] = "";
+    int count = 0;
+    if (std::sscanf(wanted, "%7[a-z]:%d", name, &count) != 2) return 1;
+    TreeLayout layout{std::strcmp(name, "held") == 0, count};
+    if (std::strcmp(name, "cluster") == 0) {
+      layout = {false, most_team_warps, count};
+      if (count == 1) return 1;
+    } else if (!layout.held && std::strcmp(name, "parts") != 0) {
+      return 1;
+    }
+    return can_take<Op, Element>(rows, layout, columns) ? take_layout<Op, Element>(rows, layout, columns, take) : 1;
   }
-  if (tuned != nullptr && can_take<Element>(rows, tuned->layout, columns)) {
-    return take_layout(rows, tuned->layout, take);
+  if (tuned != nullptr && can_take<Op, Element>(rows, tuned->layout, columns)) {
+    return take_layout<Op, Element>(rows, tuned->layout, columns, take);
   }
   return take(rows, warps);
 }

@@ -41,7 +41,8 @@ def over_budget(kernels, text):
         if name.split()[0] not in budgets:
             continue
         allowed, limit = budgets[name.split()[0]]
-        found = [f"{registers} registers of {allowed}"] * (registers > allowed) + [f"{stack} bytes of stack"] * (stack > 0)
+        shared = "cluster" not in name.split()  # by two blocks of a multiprocessor
+        found = [f"{registers} registers of {allowed}"] * shared * (registers > allowed) + [f"{stack} bytes of stack"] * (stack > 0)
         found += [f"{per_item(loops):.1f} instructions an item of {limit}"
                   for _, items in loops.values() if items == most[kind(name)] and per_item(loops) > limit]
         over += [f"{name}: {text}" for text in found]

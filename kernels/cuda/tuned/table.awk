@@ -1,5 +1,6 @@
 # awk -f table.awk FILE.tsv...: the lines of a table of TunedLayout (kernels/block/abi/tree_layouts.hpp). A file begins with
-# "device NAME CAPABILITY MULTIPROCESSORS KHZ", the last of the memory; each other line is "OP DTYPE FIRST LAST held|parts WARPS". Tabs part the fields.
+# "device NAME CAPABILITY MULTIPROCESSORS KHZ", the last of the memory; each other line is "OP DTYPE FIRST LAST held|parts WARPS"
+# or "... cluster BLOCKS". Tabs part the fields.
 BEGIN {
   FS = "\t"
   number = "^[1-9][0-9]*$"
@@ -11,7 +12,11 @@ FNR == 1 {
   next
 }
 NF != 6 || $1 !~ /^(softmax|log_softmax|logsumexp|entropy|adaptive_softmax)$/ || $2 !~ /^(f32|f16|bf16)$/ ||
-$3 !~ number || $4 !~ number || length($4) > 18 || $3 + 0 > $4 + 0 || $5 !~ /^(held|parts)$/ || $6 !~ /^(1|2|4|8|16)$/ {
-  wrong("OP DTYPE FIRST LAST held|parts WARPS")
+$3 !~ number || $4 !~ number || length($4) > 18 || $3 + 0 > $4 + 0 ||
+($5 " " $6) !~ /^((held|parts) (1|2|4|8|16)|cluster (2|4|8))$/ {
+  wrong("OP DTYPE FIRST LAST held|parts WARPS, or cluster BLOCKS")
 }
-{ printf "{%s, \"%s\", \"%s\", %s, %s, {%s, %s}},\n", device, $1, $2, $3, $4, $5 == "held" ? "true" : "false", $6 }
+{
+  layout = $5 == "cluster" ? "false, 16, " $6 : ($5 == "held" ? "true" : "false") ", " $6
+  printf "{%s, \"%s\", \"%s\", %s, %s, {%s}},\n", device, $1, $2, $3, $4, layout
+}

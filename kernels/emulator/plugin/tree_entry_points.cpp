@@ -15,14 +15,14 @@ struct TreeLauncher {
 
   template <class Op, class DefaultRows, class Element>
   int run(const TreeArguments<Block, Element>& arguments, int default_warps) const {
-    const auto launch = [&]<class Rows>(Rows, int warps) {
+    const auto launch = [&]<class Rows>(Rows, int warps, int cluster = 1) {
       // Fewer blocks than rows, so that some take several.
       emulator::launched(
-          {std::min<std::int64_t>(arguments.logits.rows, 2), warps * warp_size, Rows::shared_bytes},
+          {std::min<std::int64_t>(arguments.logits.rows, 2) * cluster, warps * warp_size, Rows::shared_bytes, cluster},
           [&](Block& block) { Rows::template run<Op>(block, arguments); }, arguments.logits.columns);
       return 0;
     };
-    return with_chosen_layout<Element>(DefaultRows(), default_warps, arguments.logits.columns, nullptr, launch);
+    return with_chosen_layout<Op, Element>(DefaultRows(), default_warps, arguments.logits.columns, nullptr, launch);
   }
 };
 

@@ -260,9 +260,9 @@ TEST(TunedLayouts, AreThoseOfTheNearestDeviceForTheRows) {
 // A layout that cannot hold the row is left, one that the environment names refused.
 TEST(TunedLayouts, ApplyWhereTheyHoldTheRow) {
   const auto chosen = [](const TunedLayout* tuned, std::int64_t columns) {
-    return with_chosen_layout<float>(BlockRows<8, true>(), 16, columns, tuned, []<class Rows>(Rows, int warps) {
-      return (std::is_same_v<Rows, BlockRows<8, true>> ? 100 : 200) + warps;
-    });
+    return with_chosen_layout<tree::SoftmaxKernel, float>(
+        BlockRows<8, true>(), 16, columns, tuned,
+        []<class Rows>(Rows, int warps) { return (std::is_same_v<Rows, BlockRows<8, true>> ? 100 : 200) + warps; });
   };
   const TunedLayout held{{}, "", "", 1, 1 << 20, {true, 4}}, parts{{}, "", "", 1, 1 << 20, {false, 2}};
   EXPECT_EQ(chosen(nullptr, 4096), 116);
