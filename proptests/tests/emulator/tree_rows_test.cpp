@@ -261,14 +261,17 @@ TEST(TunedLayouts, AreThoseOfTheNearestDeviceForTheRows) {
 TEST(TunedLayouts, ApplyWhereTheyHoldTheRow) {
   const auto chosen = [](const TunedLayout* tuned, std::int64_t columns) {
     return with_chosen_layout<tree::SoftmaxKernel, float>(
-        BlockRows<8, true>(), 16, columns, tuned,
-        []<class Rows>(Rows, int warps) { return (std::is_same_v<Rows, BlockRows<8, true>> ? 100 : 200) + warps; });
+        BlockRows<8, true>(), 16, columns, tuned, []<class Rows>(Rows, int warps, int cluster = 1) {
+          return 1000 * (cluster - 1) + (std::is_same_v<Rows, BlockRows<8, true>> ? 100 : 200) + warps;
+        });
   };
-  const TunedLayout held{{}, "", "", 1, 1 << 20, {true, 4}}, parts{{}, "", "", 1, 1 << 20, {false, 2}};
+  const TunedLayout held{{}, "", "", 1, 1 << 20, {true, 4}}, parts{{}, "", "", 1, 1 << 20, {false, 2}},
+      clusters{{}, "", "", 1, 1 << 20, {false, 16, 4}};
   EXPECT_EQ(chosen(nullptr, 4096), 116);
   EXPECT_EQ(chosen(&held, 4096), 104);
   EXPECT_EQ(chosen(&held, 4097), 116);
   EXPECT_EQ(chosen(&parts, 4097), 202);
+  EXPECT_EQ(chosen(&clusters, 4097), 3216);
 }
 
 // Its own division and a sum that is a float: the bits of the logarithm that has a theorem.
