@@ -166,9 +166,23 @@ std::string AttentionHints::domain(const KernelSubject& subject) const {
          "'; to judge the kernel inside it: " + command_line(smaller);
 }
 
+std::string AttentionHints::block() const {
+  constexpr std::uint64_t least = 7;  // fewer keys are no block
+  const auto words = calls_.explanation();
+  if (!words || words->unexplained) return "";
+  const auto keys = words->domain.lengths.find("keys");
+  if (keys == words->domain.lengths.end() || keys->second.most < least) return "";
+  Domain few;
+  few.lengths["keys"] = {0, keys->second.most, 1};
+  if (to_string(few) != to_string(words->domain)) return "";
+  return "every call that fails has more than " + std::to_string(keys->second.most) +
+         " keys: look at how blocks of keys are joined";
+}
+
 std::vector<std::string> AttentionHints::lines(const KernelSubject& subject) const {
   std::string line = reading();
   if (line.empty()) line = domain(subject);
+  if (line.empty()) line = block();
   return line.empty() ? std::vector<std::string>{} : std::vector<std::string>{line};
 }
 

@@ -28,12 +28,14 @@ class AttentionHints {
   void ask(const AttentionCase& attention, const std::function<bool(const AttentionCase&)>& is_right);
 
   /// For the report's notes: the reading by which all tested calls are right; else the domain of heads, causality and
-  /// masks that excludes all failing calls. Empty if nothing explains all of them.
+  /// masks that excludes all failing calls, or the number of keys up to which no call fails. Empty if nothing explains
+  /// all of them.
   std::vector<std::string> lines(const KernelSubject& subject) const;
 
  private:
   std::string reading() const;
   std::string domain(const KernelSubject& subject) const;
+  std::string block() const;
 
   RefusalLog calls_;  // records failing calls as refused
   std::size_t probed_ = 0;

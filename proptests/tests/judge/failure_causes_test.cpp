@@ -167,6 +167,14 @@ TEST(FailureCauses, AHiddenNanDoesNotHideAnotherReading) {
   EXPECT_THAT(hints.lines(subject), ::testing::ElementsAre(HasSubstr("domain causal=top-left")));
 }
 
+TEST(FailureCauses, ABlockOfKeysIsNamed) {
+  const auto told = [](const std::string& symbol) {
+    return table_of(zoo_subject(symbol, {.op = Op::attention}), {"EveryValueLiesWithinItsThreshold"});
+  };
+  EXPECT_THAT(told("mutant_attention_max_of_first_block"), HasSubstr(" keys: look at how blocks of keys are joined"));
+  EXPECT_THAT(told("mutant_attention_output_not_rescaled"), Not(HasSubstr("look at how blocks")));  // it fails for two
+}
+
 TEST(FailureCauses, ScoresThatAreNotScaledAndAnOppositeMaskAreNamed) {
   AttentionCase call = drawn_attention(small_attention(4), 1, 1).front();
   call.nan = 0;
