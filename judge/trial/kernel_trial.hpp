@@ -90,7 +90,10 @@ class KernelTrial {
   Certificates by_itself(const RowMatrixCase& matrix);
   /// Do the bits of a row depend on that row alone?
   bool rows_stand_alone() const { return !subject_.op->of_whole_calls; }
-  bool is_ignored(const RowMatrixCase& matrix, std::size_t row) const;
+  // What is due where the row holds a NaN. A row of a loss that is ignored has 0; where upstream is 0 a kernel may skip
+  // the row, or multiply.
+  enum class NanRow { nan, ignored, nan_or_zero };
+  NanRow nan_row(const RowMatrixCase& matrix, std::size_t row) const;
   void judge_nan_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
                       Certificates& certificates) const;
   void judge_infinite_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,

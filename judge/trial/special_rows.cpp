@@ -1,4 +1,5 @@
 // Judges a call's one value, and rows that hold a NaN or an infinity.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -59,11 +60,17 @@ void KernelTrial::judge_call(const RowMatrixCase& matrix, const std::vector<doub
   }
 }
 
-bool KernelTrial::is_ignored(const RowMatrixCase& matrix, std::size_t row) const {
+KernelTrial::NanRow KernelTrial::nan_row(const RowMatrixCase& matrix, std::size_t row) const {
   const RowOp& op = subject_.op.rows();
   const std::vector<std::vector<double>> inputs = inputs_of(matrix, subject_.op, subject_.contract.input, row);
-  return op.ignores({subject_.contract, inputs[0], matrix.theta, std::span(inputs).subspan(1),
-                     op.attributes(matrix.auxiliary, matrix.columns)});
+  if (op.ignores({subject_.contract, inputs[0], matrix.theta, std::span(inputs).subspan(1),
+                  op.attributes(matrix.auxiliary, matrix.columns)})) {
+    return NanRow::ignored;
+  }
+  const auto upstream = std::ranges::find(subject_.op->inputs, Role::upstream, &OpInput::role);
+  if (upstream == subject_.op->inputs.end()) return NanRow::nan;
+  const auto k = static_cast<std::size_t>(upstream - subject_.op->inputs.begin());
+  return inputs[k][0] == 0 ? NanRow::nan_or_zero : NanRow::nan;
 }
 
 void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
@@ -79,18 +86,21 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
     const std::size_t begin = fills ? 0 : one.item;
     std::span<const double> values = row_of(got, matrix, one.row);
     if (!fills) values = values.subspan(begin, 1);
-    const bool ignored = is_ignored(matrix, one.row);
+    const NanRow kind = nan_row(matrix, one.row);
     const std::size_t width = subject_.op.rows().width(matrix.columns, matrix.auxiliary);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const bool is_index = is_index_value(*subject_.op.operator->(), begin + i, matrix.columns, width);
-      const bool right = is_index  ? is_item(values[i], matrix.columns)
-                         : ignored ? values[i] == 0
-                                   : std::isnan(values[i]);
+      const bool right =
+          is_index ? is_item(values[i], matrix.columns)
+                   : (kind != NanRow::nan && values[i] == 0) || (kind != NanRow::ignored && std::isnan(values[i]));
       if (right) continue;
       if (wrong++ > 0) continue;
       const OpTraits& op = *subject_.op.operator->();
       const ValuePlace place = place_of_value(op, begin + i, matrix.columns, width);
-      std::string due = is_index ? "an item's index" : ignored ? "0" : "NaN";
+      std::string due = is_index                      ? "an item's index"
+                        : kind == NanRow::ignored     ? "0"
+                        : kind == NanRow::nan_or_zero ? "NaN or 0"
+                                                      : "NaN";
       if (place.output > 0) due += " as " + std::string(op.outputs[place.output]);
       evidence.asked = describe_call(matrix, remark, one.row);
       evidence.value = ReportedValue{place.item, std::nullopt, due, values[i], std::nullopt, subject_.contract.output};

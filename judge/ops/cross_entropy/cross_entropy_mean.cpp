@@ -209,9 +209,10 @@ class CrossEntropyMeanBackward final : public ReducedLossOp {
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {
     const std::uint64_t bits = hashed(logits.size() + 1, auxiliary & shared_bits);
+    const double upstream = bits % 2 == 0 ? 0 : drawn_upstream(format, auxiliary, bits / 2);
     return {{logits.begin(), logits.end()},
             {drawn_label_of_mean(logits, auxiliary)},
-            {bits % 2 == 0 ? 1 : drawn_upstream(format, auxiliary, bits / 2)},
+            {upstream == 0 ? 1 : upstream},
             drawn_class_weights(format, logits.size(), auxiliary)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {

@@ -67,6 +67,8 @@ double drawn_upstream(Format format, std::uint64_t auxiliary, std::uint64_t bits
                                                       static_cast<int>(bits / 8 % 16))));
     case 1:
       return -below * std::min(facts.largest, 0x1p+1000);
+    case 2:  // a token that the mean leaves out
+      return 0;
     default:  // as small as in a mean over many rows
       return round_to(format, 0x1p-6 * number);
   }

@@ -11,6 +11,13 @@ BUG(mutant_cross_entropy_backward_drops_smoothing, changed_loss_gradients) { row
 // @judged cross_entropy_backward f32: plain; fail loss
 BUG(mutant_cross_entropy_backward_drops_upstream, changed_loss_gradients) { row.upstream = 1; }
 
+// A row of the upstream gradient 0 is divided by it.
+// @judged cross_entropy_backward f32: plain; fail loss
+BUG(mutant_cross_entropy_backward_divides_by_upstream, each_loss_gradient) {
+  put_gradient(row);
+  for (auto& dx : row.out) dx *= row.upstream / row.upstream;
+}
+
 // The gradient is not weighted.
 // @judged cross_entropy_backward f32: plain; fail loss
 BUG(mutant_cross_entropy_backward_drops_weights, changed_loss_gradients) { row.weights.clear(); }

@@ -15,6 +15,16 @@ CORRECT(correct_cross_entropy, each_loss) { put_loss(row); }
 // @judged cross_entropy_backward f32 bf16: plain theta=before; pass; domain temperature
 CORRECT(correct_cross_entropy_backward, each_loss_gradient) { put_gradient(row); }
 
+// Rows of the upstream gradient 0 are skipped, even those with a NaN.
+// @judged cross_entropy_backward f32: plain; pass
+CORRECT(correct_cross_entropy_backward_skips_rows, each_loss_gradient) {
+  if (row.upstream == 0) {
+    std::fill(row.out.begin(), row.out.end(), 0);
+  } else {
+    put_gradient(row);
+  }
+}
+
 // P as the exponential of the log-probability.
 // @judged cross_entropy_backward f32: plain; pass
 CORRECT(correct_cross_entropy_backward_from_logarithms, each_counted_loss_gradient) {
