@@ -126,7 +126,7 @@ def test_a_nan_that_is_lost_is_of_an_input_with_nan(tmp_path):
     text = SOFTMAX.format(name="softmax", wrong="").replace("    e =", "    x = np.nan_to_num(x, posinf=np.inf, neginf=-np.inf)\n    e =")
     [module] = modules_of(folder_of(tmp_path, {"a.py": text}) / "a.py")
     row = grade.judge(module, "a.py:softmax", WORDS, lambda: False)
-    assert re.fullmatch(r"kernel\.nan_row: expected NaN, got .* of an input with NaN", row.cause), row
+    assert row.cause.startswith("kernel.nan_row: a NaN is lost, as in fmaxf"), row
 
 
 def test_ctrl_c_ends_it_with_what_is_there(tmp_path):
@@ -260,7 +260,8 @@ def test_what_is_no_folder_is_said(tmp_path):
 )
 def test_wrong_words_are_refused_at_the_start(tmp_path, words, message):
     done = run(folder_of(tmp_path, {"a.py": HANGS, "b.py": "# op: attention\ndef f(q, k, v): return q\n"}), tmp_path / "out.tsv", *words)
-    assert done.returncode == 2 and done.stdout == "" and done.stderr.splitlines()[-1].endswith(message), done
+    line = done.stderr.splitlines()[-1]
+    assert done.returncode == 2 and done.stdout == "" and (line.endswith(message) or f"{message}: " in line), done
 
 
 def test_words_that_some_op_takes_are_not_refused(tmp_path):

@@ -152,7 +152,7 @@ def test_losses_of_torch_get_labels_of_int64():
 @pytest.mark.parametrize(
     ("op", "message"),
     [
-        ("softmax", "need one of the ops cross_entropy_backward, cross_entropy_mean_backward, soft_cross_entropy_backward, kl_divergence_backward, attention_backward, got softmax"),
+        ("softmax", "need one of the ops cross_entropy_backward, cross_entropy_mean_backward, soft_cross_entropy_backward, kl_divergence_backward, attention_backward, linear_cross_entropy_backward, got softmax"),
         ("softmax_backward", "need one of the ops .*, got softmax_backward"),
         ("attention_backward", "need arrays of torch, dtype=torch.float32, got numpy"),
     ],
