@@ -53,7 +53,7 @@ std::optional<CoverageDimension> dimension(Op op, Trait trait) {
   if (op->is_linear() && !is_of_linear(trait)) return std::nullopt;
   const AttentionDimension& one = attention_dimensions()[index];
   const bool of_one_output = op->outputs.size() == 1;
-  if (of_one_output && index > first_output && index < first_of_nan) return std::nullopt;
+  if (index >= first_output + op->outputs.size() && index < first_of_nan) return std::nullopt;
   if (trait == Trait::outputs && (op->all_outputs || of_one_output)) return std::nullopt;
   if (!op->all_outputs) return CoverageDimension{one.name, one.classes};
   if (op->is_linear() && index == layout_of_mask - 3) return CoverageDimension{"layout of hidden", one.classes};

@@ -1,12 +1,15 @@
 // A linear layer's loss and its gradient: exact values by two routes, simulated kernels, ignored rows, and calls.
 #include "judge/ops/attention/linear_loss.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <string>
 
+#include "judge/trial/attention_coverage.hpp"
 #include "judge/trial/kernel_judgement.hpp"
 #include "numerics/oracles/cross_entropy.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
@@ -254,6 +257,15 @@ TEST(LinearLoss, CallsHaveLabelsOfEveryKindThatStayWithTheirRows) {
   }
   EXPECT_THROW(domain_of("noignored", Op::attention), std::invalid_argument);
   EXPECT_THROW(domain_of("softcap", Op::linear_cross_entropy), std::invalid_argument);
+}
+
+TEST(LinearLoss, CoverageHasTheLayoutsOfItsOwnOutputs) {
+  std::string names;
+  for (const Coverage::Entry& entry : attention_coverage(Op::linear_cross_entropy_backward).entries()) {
+    names += entry.dimension + '\n';
+  }
+  EXPECT_THAT(names, ::testing::HasSubstr("layout of dweight"));
+  EXPECT_THAT(names, ::testing::Not(::testing::HasSubstr("layout of entropy")));
 }
 
 }  // namespace
