@@ -121,7 +121,9 @@ struct ParameterFlag {
 };
 
 std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
-  const bool labels = has_labels(op), loss = is_loss(op), chooses = !op->elements.empty(), scores = op->attributes;
+  const bool has_terms = !op->is_linear();
+  const bool labels = has_terms && has_labels(op), loss = has_terms && is_loss(op);
+  const bool chooses = !op->elements.empty(), scores = op->attributes;
   return {{"theta", flags.theta.has_value(), op->has_theta || op->optional_theta},
           {"scale", flags.scale.has_value(), has_scores(op)},
           {"causal", flags.causal, has_scores(op)},

@@ -164,7 +164,9 @@ void require_within(const char* name, Op op, bool of_op, double value, bool is_r
 void require_attributes(const TensorTask& task) {
   const Attributes& a = task.attributes;
   const Op op = task.op;
-  const bool labels = has_labels(op), loss = is_loss(op), chooses = !op->elements.empty(), scores = op->attributes;
+  const bool has_terms = !op->is_linear();
+  const bool labels = has_terms && has_labels(op), loss = has_terms && is_loss(op);
+  const bool chooses = !op->elements.empty(), scores = op->attributes;
   const auto within = [&](const char* name, bool of_op, double value, bool is_right, const std::string& range) {
     require_within(name, op, of_op, value, is_right, range);
   };

@@ -20,7 +20,7 @@ from ._function import Adapter, Refused, Request, WrongResult, fill_new_memory, 
 
 
 def _pickled(adapter: Adapter) -> tuple[bytes, bool]:
-    """The adapter, and whether whoever reads it needs the caller's script."""
+    """The pickled adapter, and whether the new process must run the caller's script to unpickle it."""
     data = error = None
     try:
         data = pickle.dumps(adapter)

@@ -93,3 +93,12 @@ def test_autograd_gives_both_gradients():
     report = softcheck.check(loss, op="linear_cross_entropy_backward", dtype=torch.float32, autograd=True, **QUICK)
     assert report.verdict == "pass", report
     assert softcheck.check(loss, op="linear_cross_entropy", dtype=torch.float32, **QUICK).verdict == "pass"
+
+
+@pytest.mark.parametrize("term", [{"label_smoothing": 0.1}, {"z_loss": 0.1}, {"softcap": 2.0}])
+def test_terms_that_the_op_lacks_are_refused(term):
+    layer = (np.zeros((2, 4), np.float32), np.zeros((3, 4), np.float32), np.array([0, 1]))
+    loss = np.full(2, np.log(3), np.float32)
+    softcheck.assert_output("linear_cross_entropy", layer, loss)
+    with pytest.raises(softcheck.UsageError, match=f"{next(iter(term))}: linear_cross_entropy has none"):
+        softcheck.assert_output("linear_cross_entropy", layer, loss, **term)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the figures of docs/kernels/gpu_measured.md from gpu_measured.json beside it; --check only compares.
+"""Copies the measurements in gpu_measured.json into docs/kernels/gpu_measured.md; --check compares the two and writes nothing.
 
 A block stands between `<!-- measured: NAME -->` and `<!-- end -->`.
 """
