@@ -235,8 +235,10 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
   }
   if (columns_ == 0) return RowKind::nothing;
   const numerics::Contract unread;  // the inputs decide
-  if (task_.op.rows().ignores({unread, logits, task_.theta, auxiliary, task_.attributes})) return RowKind::ignored;
+  const RowInputs inputs{unread, logits, task_.theta, auxiliary, task_.attributes};
+  if (task_.op.rows().ignores(inputs)) return RowKind::ignored;
   if (has_nan) return RowKind::nan;
+  unasked |= task_.op.rows().due(inputs) == RowOp::Due::nothing;
   if (unasked || (!task_.op->takes_infinities && has_infinity)) return RowKind::unasked;
   if (has_nan_items) return RowKind::nan_items;
   if (!task_.op->takes_infinities) return RowKind::usual;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "kernels/zoo/rows.hpp"
@@ -173,12 +174,15 @@ Real mass_of(const LossRow<Real>& row) {
   return mass;
 }
 
-/// The loss of a row's targets, from its log-probabilities.
+/// The loss of a row's targets, from its log-probabilities. A target of 0 adds nothing where its logit is -inf.
 template <class Real>
 void put_soft_loss(LossRow<Real>& row) {
   const Real m = row.maximum(), log = std::log(row.sum(m)), lse = m + log;
   Real loss = 0;
-  for (std::size_t j = 0; j < row.logits.size(); ++j) loss += row.targets[j] * (log - (row.logits[j] - m));
+  for (std::size_t j = 0; j < row.logits.size(); ++j) {
+    if (row.targets[j] == 0 && std::isinf(row.logits[j])) continue;
+    loss += row.targets[j] * (log - (row.logits[j] - m));
+  }
   row.out[0] = row.z == 0 ? loss : loss + row.z * lse * lse;
 }
 
@@ -246,6 +250,21 @@ int loss_gradient_by_slopes(const softcheck_call* call, Slope slope) {
       row.out[j] = row.upstream * slope(row, j, std::exp(row.logits[j] - m) / s, m + std::log(s));
     }
   });
+}
+
+/// m and S of blocks of classes, each with its own maximum: NaN where all of a block before any other are -inf.
+template <class Real>
+void add_blocks(const LossRow<Real>& row, std::size_t block, Real& m, Real& s) {
+  m = -std::numeric_limits<Real>::infinity();
+  s = 0;
+  for (std::size_t j = 0; j < row.logits.size(); j += block) {
+    const auto begin = row.logits.begin() + static_cast<std::ptrdiff_t>(j);
+    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(block, row.logits.size() - j));
+    const Real higher = std::max(m, *std::max_element(begin, end));
+    s *= std::exp(m - higher);
+    for (auto x = begin; x != end; ++x) s += std::exp(*x - higher);
+    m = higher;
+  }
 }
 
 /// The correct loss of a row.

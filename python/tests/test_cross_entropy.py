@@ -260,7 +260,8 @@ def soft_cross_entropy(logits, targets, z_loss=0.0, theta=1.0):
         x = logits / logits.dtype.type(theta)
         m = x.max(axis=-1)
         log_sum = np.log(np.exp(x - m[:, None]).sum(axis=-1, dtype=logits.dtype))
-        loss = (targets * (log_sum[:, None] + (m[:, None] - x))).sum(axis=-1, dtype=logits.dtype)
+        terms = np.where((targets == 0) & np.isinf(x), logits.dtype.type(0), targets * (log_sum[:, None] + (m[:, None] - x)))
+        loss = terms.sum(axis=-1, dtype=logits.dtype)
         return loss if z_loss == 0 else (loss + logits.dtype.type(z_loss) * (m + log_sum) ** 2).astype(logits.dtype)
 
 

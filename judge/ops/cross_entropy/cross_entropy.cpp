@@ -27,8 +27,10 @@ class CrossEntropy final : public LossOp {
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {
-    return {{logits.begin(), logits.end()},
-            {drawn_label(logits, auxiliary)},
+    const HiddenClasses hidden(format, logits.size(), auxiliary);
+    const double label = drawn_label(logits, auxiliary);
+    return {hidden.hidden(logits),
+            {hidden.may_hide_label() ? label : visible_label(label, hidden, logits.size())},
             drawn_class_weights(format, logits.size(), auxiliary)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
@@ -54,8 +56,9 @@ class CrossEntropyBackward final : public LossOp {
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {
     const bool is_one = (auxiliary & other_upstream_bit) == 0;
-    return {{logits.begin(), logits.end()},
-            {drawn_label(logits, auxiliary)},
+    const HiddenClasses hidden(format, logits.size(), auxiliary);
+    return {hidden.hidden(logits),
+            {visible_label(drawn_label(logits, auxiliary), hidden, logits.size())},
             {is_one ? 1 : drawn_upstream(format, auxiliary, hashed(auxiliary, 1))},
             drawn_class_weights(format, logits.size(), auxiliary)};
   }

@@ -181,8 +181,9 @@ class CrossEntropyMean final : public ReducedLossOp {
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {
-    return {{logits.begin(), logits.end()},
-            {drawn_label_of_mean(logits, auxiliary)},
+    const HiddenClasses hidden(format, logits.size(), auxiliary);
+    return {hidden.hidden(logits),
+            {visible_label(drawn_label_of_mean(logits, auxiliary), hidden, logits.size())},
             drawn_class_weights(format, logits.size(), auxiliary)};
   }
   std::unique_ptr<RowElements> call_elements(const CallOfRows& call) const override {
@@ -210,8 +211,9 @@ class CrossEntropyMeanBackward final : public ReducedLossOp {
                                                 std::uint64_t auxiliary) const override {
     const std::uint64_t bits = hashed(logits.size() + 1, auxiliary & shared_bits);
     const double upstream = bits % 2 == 0 ? 0 : drawn_upstream(format, auxiliary, bits / 2);
-    return {{logits.begin(), logits.end()},
-            {drawn_label_of_mean(logits, auxiliary)},
+    const HiddenClasses hidden(format, logits.size(), auxiliary);
+    return {hidden.hidden(logits),
+            {visible_label(drawn_label_of_mean(logits, auxiliary), hidden, logits.size())},
             {upstream == 0 ? 1 : upstream},
             drawn_class_weights(format, logits.size(), auxiliary)};
   }

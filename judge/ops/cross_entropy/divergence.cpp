@@ -152,7 +152,7 @@ std::vector<double> drawn_teacher(Format format, std::span<const double> logits,
 }
 
 // An op on two rows of logits, where -inf is the logit of a coefficient of 0.
-class DivergenceOp : public RowOp {
+class DivergenceOp : public HiddenClassesOp {
  public:
   Attributes attributes(std::uint64_t auxiliary, std::size_t) const override {
     return {.reverse = (auxiliary & reverse_bit) != 0};
@@ -162,45 +162,14 @@ class DivergenceOp : public RowOp {
   }
   std::uint64_t set_auxiliaries(const Domain& domain) const override { return domain.reverse_only ? reverse_bit : 0; }
 
-  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
-    const DivergenceTerms::Kind kind = DivergenceTerms::kind_of(row);
-    if (kind == DivergenceTerms::Kind::infinite && traits.one_value_per_row) {
-      const bool right = is_held_as(row.contract.output, row.got[0], infinity);
-      const Decision decision = right ? Decision::proved : Decision::violated;
-      ValueFinding finding{traits.claims[0], std::nullopt, Enclosure(0), row.got[0], 0, decision, {}, true};
-      finding.due = "inf";
-      verdicts.findings.push_back(std::move(finding));
-    }
-    if (kind != DivergenceTerms::Kind::finite) return;
-    const PrecisionScope precision(113);
-    const std::unique_ptr<RowElements> of = elements(row);
-    // Readers of the row's items take -inf for a masked one.
-    std::vector<double> finite(row.logits.begin(), row.logits.end());
-    std::ranges::replace(finite, -infinity, 0.0);
-    const RowInputs items{row.contract, finite, row.theta, row.auxiliary, row.attributes};
-    judge_elements(*this, traits.one_value_per_row ? Extent::rows : Extent::items, {items, row.got}, *of, verdicts);
-  }
-  void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
-    if (row.logits.empty()) return;
-    const DivergenceTerms::Kind kind = DivergenceTerms::kind_of(row);
-    if (kind == DivergenceTerms::Kind::finite) return RowOp::enclose(row, lower, upper);
-    const double value = traits.one_value_per_row && kind == DivergenceTerms::Kind::infinite ? infinity : nan;
-    std::ranges::fill(lower, value);
-    std::ranges::fill(upper, value);
-  }
-  void grant(const RowInputs& row, std::span<double> allowed) const override {
-    const DivergenceTerms::Kind kind = DivergenceTerms::kind_of(row);
-    if (kind == DivergenceTerms::Kind::finite) return RowOp::grant(row, allowed);
-    std::ranges::fill(allowed, kind == DivergenceTerms::Kind::infinite && traits.one_value_per_row ? 0 : infinity);
-  }
-
  protected:
   static constexpr std::array<std::string_view, 2> words{"lse", "total"};
-  constexpr explicit DivergenceOp(OpTraits traits) : RowOp(of_divergences(traits)) {}
+  constexpr explicit DivergenceOp(OpTraits traits) : HiddenClassesOp(of_divergences(traits)) {}
   ~DivergenceOp() = default;
+  Due hidden_due(const RowInputs& row) const override { return DivergenceTerms::hidden_due(row); }
 
-  /// The logits and the teacher's. -inf stands at the end or scattered: for the weighing row, for both, or, where the
-  /// row may be infinite, for the other one's likeliest item.
+  /// The logits and the teacher's. -inf stands at the end, at the front or scattered: for the weighing row, for both,
+  /// or, where the row may be infinite, for the other one's likeliest item.
   static std::vector<std::vector<double>> rows(Format format, std::span<const double> logits, std::uint64_t auxiliary,
                                                bool may_be_infinite) {
     std::vector<std::vector<double>> both{{logits.begin(), logits.end()}, drawn_teacher(format, logits, auxiliary)};
@@ -213,8 +182,14 @@ class DivergenceOp : public RowOp {
       other[static_cast<std::size_t>(std::ranges::max_element(weighing) - weighing.begin())] = -infinity;
       return both;
     }
-    for (std::size_t j = 1; j < n; ++j) {
-      if (kind == 2 ? n > 64 || hashed(auxiliary, j) % 4 != 0 : j < n - n / 4) continue;
+    const bool at_the_front = hashed(auxiliary / 64, 4) % 2 == 0;
+    const std::size_t visible = std::max<std::size_t>(n / 4, 1);
+    const auto is_hidden = [&](std::size_t j) {
+      if (kind == 2) return j > 0 && n <= 64 && hashed(auxiliary, j) % 4 == 0;
+      return at_the_front ? j < n - visible : j > 0 && j >= n - n / 4;
+    };
+    for (std::size_t j = 0; j < n; ++j) {
+      if (!is_hidden(j)) continue;
       weighing[j] = -infinity;
       if (kind != 0) other[j] = -infinity;
     }

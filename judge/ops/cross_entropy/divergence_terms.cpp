@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "judge/ops/rows/result_limits.hpp"
 #include "numerics/enclosures/coarse.hpp"
 #include "numerics/formats/next_double.hpp"
 
@@ -66,22 +65,21 @@ Quick DistributionTerms::coefficient(double x) const {
   return {value, value * (2 * log.error + 2 * two_roundings) + 0x1p-1070L};
 }
 
-DivergenceTerms::Kind DivergenceTerms::kind_of(const RowInputs& row) {
+RowOp::Due DivergenceTerms::hidden_due(const RowInputs& row) {
   const std::span<const double> teacher = row.auxiliary[0];
   const auto hidden = [](std::span<const double> of) {
     return std::ranges::all_of(of, [](double x) { return x == -infinity; });
   };
-  if (hidden(row.logits) || hidden(teacher)) return Kind::unknown;
+  if (hidden(row.logits) || hidden(teacher)) return RowOp::Due::nothing;
   const bool reverse = row.attributes.reverse;
   const std::span<const double> w = reverse ? row.logits : teacher, v = reverse ? teacher : row.logits;
   double largest = -infinity;
   for (std::size_t j = 0; j < w.size(); ++j) {
     if (v[j] == -infinity) largest = std::fmax(largest, w[j]);
   }
-  if (largest == -infinity) return Kind::finite;
-  if (may_overflow(row)) return Kind::unknown;
+  if (largest == -infinity) return RowOp::Due::values;
   const long double least = 4 * properties(row.contract.accumulator).smallest_normal;
-  return DistributionTerms(row, w).coefficient(largest).value >= least ? Kind::infinite : Kind::unknown;
+  return DistributionTerms(row, w).coefficient(largest).value >= least ? RowOp::Due::infinity : RowOp::Due::nothing;
 }
 
 DivergenceTerms::DivergenceTerms(const RowInputs& row)

@@ -43,12 +43,11 @@ class DivergenceTerms {
     Quick ratio{0, 0};      // ln w - ln v, if both logits are finite
     numerics::DivergenceItem<numerics::UpperBound> bounds;
   };
-  /// Does a positive weight meet a coefficient of 0? Unknown if it may underflow in a kernel, if logits may overflow
-  /// there, or if a row has no finite logit.
-  enum class Kind { finite, infinite, unknown };
-  static Kind kind_of(const RowInputs& row);
+  /// Infinity if a positive weight meets a coefficient of 0; nothing if that weight may underflow in a kernel, or if a
+  /// row has no finite logit.
+  static RowOp::Due hidden_due(const RowInputs& row);
 
-  /// row   of this kind: finite. Its inputs must outlive this object
+  /// row   with values due. Its inputs must outlive this object
   explicit DivergenceTerms(const RowInputs& row);
 
   bool reverse() const { return reverse_; }

@@ -156,6 +156,12 @@ bool LossGradientElements::is_vacuous(std::size_t j, double metric) {
 LossGradientElements::Difference LossGradientElements::computed_difference(std::size_t j) const {
   const long double z = terms_.options().z_loss, weight = terms_.total_weight();
   Difference of{};
+  if (terms_.is_hidden(j)) {
+    of.value = -terms_.subtrahend(j);
+    of.magnitude = of.subtrahend = -of.value;
+    of.error = 4 * two_roundings * of.subtrahend;
+    return of;
+  }
   of.coefficient = std::exp(-terms_.negative_log(j));
   const long double twice = 2 * z * terms_.logsumexp(), alpha = weight + twice;
   of.subtrahend = terms_.subtrahend(j);
@@ -173,8 +179,10 @@ LossGradientElements::Difference LossGradientElements::computed_difference(std::
 CrossEntropyElement<UpperBound> LossGradientElements::element(std::size_t j) const {
   const Difference& of = difference(j);
   CrossEntropyElement<UpperBound> element;
-  element.coefficient = terms_.at_most(of.coefficient * (1 + terms_.coefficient_error(j)) + 0x1p-1070L);
-  element.deviation = terms_.at_most(terms_.deviation(j) + terms_.deviation_error());
+  if (!terms_.is_hidden(j)) {
+    element.coefficient = terms_.at_most(of.coefficient * (1 + terms_.coefficient_error(j)) + 0x1p-1070L);
+    element.deviation = terms_.at_most(terms_.deviation(j) + terms_.deviation_error());
+  }
   element.subtrahend = terms_.at_most(of.subtrahend);
   element.difference = terms_.at_most(std::fabs(of.value) + of.error);
   element.cap_slope = terms_.at_most(of.slope.value + of.slope.error);

@@ -78,6 +78,11 @@ LossTerms::LossTerms(const RowInputs& row, std::span<const double> weights, std:
   if (is_smoothed()) take_means();
 }
 
+std::size_t LossTerms::first_visible(const RowInputs& row) {
+  const auto visible = std::ranges::find_if(row.logits, [](double x) { return x != -infinity; });
+  return static_cast<std::size_t>(visible - row.logits.begin());
+}
+
 void LossTerms::take_plain(const Contract& contract) {
   RowCascade cascade(logits_, options_.theta);
   statistics_ = statistics_of(cascade.statistics(), contract, logits_, options_.theta);
@@ -125,6 +130,7 @@ void LossTerms::take_capped(const Contract& contract) {
 void LossTerms::take_means() {
   CompensatedSum weights, deviations, magnitudes;
   for (std::size_t i = 0; i < size(); ++i) {
+    if (is_hidden(i)) continue;
     const long double x = capped_.empty() ? logits_[i] / static_cast<long double>(options_.theta) : capped_[i];
     weights.add(weight(i));
     deviations.add(weight(i) * deviation(i));

@@ -8,6 +8,7 @@
 #include "judge/ops/rows/judged_row.hpp"
 #include "judge/ops/rows/row_elements.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "numerics/oracles/cross_entropy.hpp"
 
 namespace softcheck::proptests {
@@ -17,25 +18,29 @@ namespace softcheck::proptests {
 /// mean, s the label smoothing, y the label.
 class LossTerms {
  public:
-  /// row       finite logits; auxiliary[0] is its label, a class. Inputs and contract must outlive this object
+  /// row       logits finite, or -inf for a hidden class, which no term of the loss has; auxiliary[0] is its label, a
+  ///           class. Inputs and contract must outlive this object
   /// weights   (V) finite, >= 0, or empty
   LossTerms(const RowInputs& row, std::span<const double> weights) : LossTerms(row, weights, label_of(row), {}) {}
   /// For targets, which are the row's auxiliary[0]: s = 1, the weights are the targets, and means are sums.
   struct Soft {};
-  LossTerms(const RowInputs& row, Soft) : LossTerms(row, row.auxiliary[0], 0, {.label_smoothing = 1, .summed = true}) {}
+  LossTerms(const RowInputs& row, Soft)
+      : LossTerms(row, row.auxiliary[0], first_visible(row), {.label_smoothing = 1, .summed = true}) {}
 
   const numerics::CrossEntropyOptions& options() const { return options_; }
   const Statistics& statistics() const { return statistics_; }  // of x
   std::size_t label() const { return label_; }
   std::size_t size() const { return logits_.size(); }
   bool is_smoothed() const { return options_.label_smoothing > 0; }
+  /// Has class i a logit of -inf, and so a coefficient of 0?
+  bool is_hidden(std::size_t i) const { return logits_[i] == -numerics::infinity; }
   double weight(std::size_t i) const { return weights_.empty() ? 1 : weights_[i]; }
   /// Do items i - 1 and i have equal logits and weights, and is neither the label?
   bool repeats(std::size_t i) const {
     return logits_[i] == logits_[i - 1] && i != label_ && i - 1 != label_ && weight(i) == weight(i - 1);
   }
 
-  /// m - x_i; errs by two roundings and deviation_error().
+  /// m - x_i of a visible class; errs by two roundings and deviation_error().
   long double deviation(std::size_t i) const;
   /// Error of a difference of two capped logits; 0 without a cap.
   long double deviation_error() const { return 2 * cap_error_; }
@@ -72,6 +77,8 @@ class LossTerms {
   numerics::UpperBound at_most(long double value) const;
 
  private:
+  // Of targets, whose loss has no term of its own for a label.
+  static std::size_t first_visible(const RowInputs& row);
   static std::size_t label_of(const RowInputs& row) { return static_cast<std::size_t>(row.auxiliary[0][0]); }
   /// options   adds to those of the row's attributes
   LossTerms(const RowInputs& row, std::span<const double> weights, std::size_t label,

@@ -16,8 +16,9 @@ namespace {
 using namespace numerics;
 
 // The kinds of targets: a label; a smoothed label; two classes; probabilities of many classes, which add up to about 1,
-// to another number, or are mostly 0; all 0.
-std::vector<double> drawn_targets(Format format, std::span<const double> logits, std::uint64_t auxiliary) {
+// to another number, or are mostly 0; all 0. A hidden class mostly has 0.
+std::vector<double> drawn_targets(Format format, std::span<const double> logits, std::uint64_t auxiliary,
+                                  const HiddenClasses& hidden) {
   const std::size_t classes = logits.size();
   std::vector<double> targets(classes);
   if (classes == 0) return targets;
@@ -49,7 +50,7 @@ std::vector<double> drawn_targets(Format format, std::span<const double> logits,
       default:
         targets[j] = 2 * share * unit;
     }
-    targets[j] = round_to(format, targets[j]);
+    targets[j] = hidden(j) && !hidden.may_hide_label() ? 0 : round_to(format, targets[j]);
   }
   return targets;
 }
@@ -71,6 +72,7 @@ class SoftLossOp : public LossOp {
  protected:
   using LossOp::LossOp;
   ~SoftLossOp() = default;
+  double weight_of_term(const RowInputs& row, std::size_t j) const override { return row.auxiliary[0][j]; }
 };
 
 class SoftCrossEntropy final : public SoftLossOp {
@@ -88,7 +90,8 @@ class SoftCrossEntropy final : public SoftLossOp {
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {
-    return {{logits.begin(), logits.end()}, drawn_targets(format, logits, auxiliary)};
+    const HiddenClasses hidden(format, logits.size(), auxiliary);
+    return {hidden.hidden(logits), drawn_targets(format, logits, auxiliary, hidden)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     if (ignores(row)) return ignored_elements(claims[0]);
@@ -113,8 +116,9 @@ class SoftCrossEntropyBackward final : public SoftLossOp {
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {
     const bool is_one = (auxiliary & other_upstream_bit) == 0;
-    return {{logits.begin(), logits.end()},
-            drawn_targets(format, logits, auxiliary),
+    const HiddenClasses hidden(format, logits.size(), auxiliary);
+    return {hidden.hidden(logits),
+            drawn_targets(format, logits, auxiliary, hidden),
             {is_one ? 1 : drawn_upstream(format, auxiliary | class_weights_bit, hashed(auxiliary, 1))}};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {

@@ -46,7 +46,7 @@ CountedRows counted_rows(Op op, const CallOfRows& call) {
     rows.weights.add(*weight);
     total += *weight;
     nan = nan || std::ranges::any_of(row.logits, [](double x) { return std::isnan(x); });
-    infinite = infinite || std::ranges::any_of(row.logits, [](double x) { return std::isinf(x); });
+    infinite = infinite || op.rows().due(row) != RowOp::Due::values;
   });
   rows.divides_by_nothing = call.attributes.mean && total == 0 && !rows.weights.empty();
   rows.state = rows.weights.empty()                  ? CallState::nothing

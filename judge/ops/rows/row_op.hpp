@@ -82,6 +82,11 @@ class RowOp : public OpDefinition {
   /// Is the row's label the ignored one? Then all its values are 0, even if a logit is NaN.
   virtual bool ignores(const RowInputs&) const { return false; }
 
+  /// What is due for a row whose first input holds -inf, if that is a number of the op (saved_logarithms): its values,
+  /// an infinite one, or nothing, where kernels differ.
+  enum class Due { values, infinity, nothing };
+  virtual Due due(const RowInputs&) const { return Due::values; }
+
   /// For ops of whole calls: the row's weight; nothing if its label is ignored.
   virtual std::optional<double> weight_in_call(const RowInputs&) const { return std::nullopt; }
 

@@ -172,3 +172,20 @@ BUG(mutant_cross_entropy_backward_without_maximum, each_counted_loss_gradient) {
 // No gradient at all, which the tolerances of published tests accept.
 // @judged cross_entropy_backward f32: plain; fail loss
 BUG(mutant_cross_entropy_backward_zeros, each_loss_gradient) { std::fill(row.out.begin(), row.out.end(), 0); }
+
+// The first block of 32 classes is all -inf: exp(-inf - -inf).
+// @judged cross_entropy_backward f32: plain; fail loss
+BUG(mutant_cross_entropy_backward_first_block_hidden, each_counted_loss_gradient) {
+  Real m, s;
+  add_blocks(row, 32, m, s);
+  for (std::size_t j = 0; j < row.out.size(); ++j) {
+    row.out[j] = row.upstream * row.slope(j, std::exp(row.logits[j] - m) / s, m + std::log(s));
+  }
+}
+
+// A term that is off is added, 0 times the logit: NaN for a padded class.
+// @judged cross_entropy_backward f32: plain; fail loss; domain nozloss nosmoothing
+BUG(mutant_cross_entropy_backward_nothing_times_infinity, each_counted_loss_gradient) {
+  put_gradient(row);
+  for (std::size_t j = 0; j < row.out.size(); ++j) row.out[j] += row.z * row.logits[j];
+}

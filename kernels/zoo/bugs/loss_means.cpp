@@ -181,3 +181,23 @@ BUG(mutant_cross_entropy_mean_weights_of_ignored_rows, each_mean) {
 BUG(mutant_cross_entropy_mean_zero_of_nothing, each_mean) {
   return call.counts_none() ? call.upstream * 0 : call.sum_of_losses() / call.divisor();
 }
+
+// The smoothing's part is added, too, where there is none: 0 times a padded class's infinity is NaN.
+// @judged cross_entropy_mean f32: plain; fail loss
+BUG(mutant_cross_entropy_mean_no_smoothing_times_infinity, each_mean) {
+  auto sum = call.sum_of_losses();
+  for (const auto& row : call.rows) {
+    const auto m = row.maximum();
+    if (!row.ignored() && row.smoothing == 0) sum += 0 * row.mean_negative_log(m, std::log(row.sum(m)));
+  }
+  return sum / call.divisor();
+}
+
+// A term that is off is added, 0 times the logit: NaN for a padded class.
+// @judged cross_entropy_mean_backward f32: plain; fail loss
+BUG(mutant_cross_entropy_mean_backward_of_hidden_classes, each_mean_gradient) {
+  for (auto& row : call.rows) {
+    put_scaled_gradient(row, call.counts_none() ? call.upstream : call.upstream / call.divisor());
+    for (std::size_t j = 0; j < row.out.size() && !row.ignored(); ++j) row.out[j] += 0 * row.raw[j];
+  }
+}

@@ -275,3 +275,24 @@ BUG(mutant_log_softmax_backward_nan_of_minus_infinity, each_log_softmax_gradient
     row.out[i] = row.upstream[i] - std::exp(row.saved[i] + whole) * total;
   }
 }
+
+// The smoothing's part is added, too, where there is none: 0 times a padded class's infinity is NaN.
+// @judged cross_entropy f32: plain; fail loss; domain nosmoothing noweights
+BUG(mutant_cross_entropy_no_smoothing_times_infinity, each_counted_loss) {
+  const auto m = row.maximum(), log = std::log(row.sum(m));
+  row.out[0] = row.loss(m, log) + row.smoothing * row.mean_negative_log(m, log);
+}
+
+// The first block of 32 classes is all -inf: exp(-inf - -inf).
+// @judged cross_entropy f32 bf16: plain; fail loss
+BUG(mutant_cross_entropy_first_block_hidden, each_counted_loss) {
+  Real m, s;
+  add_blocks(row, 32, m, s);
+  row.out[0] = row.loss(m, std::log(s));
+}
+
+// A logit of -inf is taken for -1e4, and so is that of a label.
+// @judged cross_entropy f32: plain; fail loss
+BUG(mutant_cross_entropy_clips_infinities, changed_losses) {
+  for (auto& x : row.logits) x = std::isinf(x) ? Real(-1e4) : x;
+}

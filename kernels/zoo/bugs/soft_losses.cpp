@@ -1,4 +1,5 @@
 // Bugs in the cross-entropy of targets (soft labels) and its gradient.
+#include <limits>
 #include <utility>
 
 #include "kernels/zoo/divergence_rows.hpp"
@@ -35,6 +36,26 @@ BUG(mutant_soft_cross_entropy_of_largest_target, each_soft_loss) {
   const auto most = std::max_element(row.targets.begin(), row.targets.end());
   for (auto q = row.targets.begin(); q != row.targets.end(); ++q) *q = q == most ? *q : 0;
   put_soft_loss(row);
+}
+
+// optax.softmax_cross_entropy: a hidden class multiplies a target of 0 by infinity.
+// @judged soft_cross_entropy f32: plain; fail loss
+BUG(mutant_soft_cross_entropy_zero_times_infinity, each_soft_loss) {
+  const auto m = row.maximum(), log = std::log(row.sum(m)), lse = m + log;
+  row.out[0] = row.z * lse * lse;
+  for (std::size_t j = 0; j < row.logits.size(); ++j) row.out[0] += row.targets[j] * (log - (row.logits[j] - m));
+}
+
+// The first block of 32 classes is all -inf: exp(-inf - -inf).
+// @judged soft_cross_entropy_backward f32: plain; fail loss
+BUG(mutant_soft_cross_entropy_backward_first_block_hidden, each_soft_gradient) {
+  Real m, s;
+  add_blocks(row, 32, m, s);
+  const auto alpha = mass_of(row) + 2 * row.z * (m + std::log(s));
+  for (std::size_t j = 0; j < row.out.size(); ++j) {
+    row.out[j] =
+        row.upstream * ((alpha * (std::exp(row.logits[j] - m) / s) - row.targets[j]) * row.cap_slope(j)) / row.theta;
+  }
 }
 
 // The mean over the classes instead of the sum.
@@ -155,6 +176,16 @@ BUG(mutant_kl_divergence_teacher_without_temperature, each_divergence) {
 BUG(mutant_kl_divergence_zero_times_infinity, each_divergence) {
   const auto w = logarithms_of(row.weighing()), v = logarithms_of(row.other());
   for (std::size_t j = 0; j < w.size(); ++j) row.out[0] += std::exp(w[j]) * (w[j] - v[j]);
+}
+
+// The first block of 32 classes of the logits is all -inf: exp(-inf - -inf).
+// @judged kl_divergence f32: plain; fail loss
+BUG(mutant_kl_divergence_first_block_hidden, each_divergence) {
+  const auto hidden = [](Real x) { return std::isinf(x); };
+  put_divergence(row);
+  if (row.x.size() > 32 && std::all_of(row.x.begin(), row.x.begin() + 32, hidden)) {
+    row.out[0] = std::numeric_limits<Real>::quiet_NaN();
+  }
 }
 
 // An infinite divergence is clipped: the log-probabilities end at -1e4.

@@ -211,9 +211,9 @@ CORRECT(correct_soft_cross_entropy_online, each_soft_loss) {
       s *= std::exp(m - x);
       m = x;
     }
-    s += std::exp(x - m);
+    s += std::isinf(x) ? Real(0) : std::exp(x - m);
     mass += row.targets[j];
-    dot += row.targets[j] * x;
+    if (row.targets[j] != 0) dot += row.targets[j] * x;
   }
   const auto lse = m + std::log(s);
   row.out[0] = mass * lse - dot + row.z * lse * lse;

@@ -148,7 +148,7 @@ def _new_kernels():
     for dtype, lengths, contract in (("float32", _FEW, "exp=4ulp sum=sequential"), ("bfloat16", "n=1|3|17|64 rows=1|3", "acc=bf16 sum=tree subnormal=flushed")):
         words = dict(link=soft_docs, dtypes=(dtype,), contract=contract, arguments={"domain": lengths + " nozloss nosoftcap"})
         soft += [
-            *kernels_of("optax.softmax_cross_entropy", "soft_cross_entropy", soft_cross_entropy, **words),
+            *kernels_of("optax.softmax_cross_entropy", "soft_cross_entropy", soft_cross_entropy, notes="a target of 0 times a logit of -inf is NaN", **{**words, "arguments": {"domain": lengths + " nozloss nosoftcap finite"}}),
             *kernels_of("optax.safe_softmax_cross_entropy", "soft_cross_entropy", safe_soft_cross_entropy, exempt=("kernel.nan_row",), notes="a target of 0 hides a NaN", **words),
             *kernels_of("optax.softmax_cross_entropy, gradient", "soft_cross_entropy_backward", soft_cross_entropy_backward, **words),
         ]

@@ -255,6 +255,7 @@ def gradients_and_losses():
     rows = dict(arrays="torch")
     loss = dict(arrays="torch", arguments={"domain": "n>=1"})
     kl = dict(arrays="torch", arguments={"domain": "n>=1 finite"})
+    soft = dict(**kl, notes="a target of 0 times a logit of -inf is NaN")
     docs, kl_docs = (DOCS + f"generated/torch.nn.functional.{name}.html" for name in ("cross_entropy", "kl_div"))
     return [
         *kernels_of("softmax(dim=-1), gradient", "softmax_backward", softmax_backward, DOCS + "generated/torch.softmax.html", **rows),
@@ -263,7 +264,7 @@ def gradients_and_losses():
         *kernels_of("log_softmax(dim=0), gradient", "log_softmax_backward", log_softmax_backward_along_columns, DOCS + "generated/torch.nn.functional.log_softmax.html", **rows),
         *kernels_of("cross_entropy", "cross_entropy", cross_entropy, docs, **loss),
         *kernels_of("cross_entropy, gradient", "cross_entropy_backward", cross_entropy_backward, docs, **loss),
-        *kernels_of("cross_entropy of probabilities", "soft_cross_entropy", soft_cross_entropy, docs, **loss),
+        *kernels_of("cross_entropy of probabilities", "soft_cross_entropy", soft_cross_entropy, docs, **soft),
         *kernels_of("cross_entropy of probabilities, gradient", "soft_cross_entropy_backward", soft_cross_entropy_backward, docs, **loss),
         *kernels_of("kl_div(log_target=True) of log_softmax", "kl_divergence", kl_divergence, kl_docs, ["float64", "float32"], **kl),
         *kernels_of("kl_div(log_target=True), gradient", "kl_divergence_backward", kl_divergence_backward, kl_docs, ["float64", "float32"], **kl),
