@@ -5,13 +5,17 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "judge/call/evidence.hpp"
 #include "judge/sandbox/guarded_pages.hpp"
 #include "judge/trial/effort_properties.hpp"
 #include "judge/trial/plainest_case.hpp"
+#include "proptests/generators/attention/attention.hpp"
+#include "proptests/generators/row_matrices/row_matrix.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -68,6 +72,27 @@ std::string longer_than_it_may(const KernelSubject& subject, const std::vector<s
   const std::string& name = names[static_cast<std::size_t>(largest - shape.begin())];
   return "cause: a loop without end, or too little time for a call of " + name + "=" + std::to_string(*largest) +
          ": a longer time limit, or the domain " + name + "<=" + std::to_string(*largest / 2) + ", leaves that open";
+}
+
+// The lengths of a case by its text; none of a text without lengths, as where the library is loaded.
+std::map<std::string, std::uint64_t, std::less<>> lengths_of(const std::string& case_text) {
+  const auto read = [&](auto of) {
+    from_text(case_text, of);
+    return of;
+  };
+  if (case_text.starts_with("attention ")) return traits_of(read(AttentionCase())).lengths;
+  if (case_text.starts_with("matrix ")) return traits_of(read(RowMatrixCase())).lengths;
+  if (case_text.starts_with("row ")) return traits_of(matrix_of(read(RowCase()))).lengths;
+  return {};
+}
+
+// Names the domain without calls like this one, if it has no numbers.
+std::string empty_call(const std::string& case_text) {
+  std::string words;
+  for (const auto& [name, length] : lengths_of(case_text)) {
+    if (length == 0) words += (words.empty() ? "" : " ") + name + ">=1";
+  }
+  return words.empty() ? "" : "cause: the call is empty; the domain " + words + " leaves such calls out";
 }
 
 // For a fully masked row: the contract word by which the result is right, or that no word makes it right.
@@ -130,6 +155,7 @@ std::string cause_of(const KernelSubject& subject, const Certificate& failed) {
       return row ? unshifted_exponentials(subject, *row) : "";
     }
     case WrongValue::ended:
+      if (std::string empty = empty_call(evidence->asked.case_text); !empty.empty()) return empty;
       return evidence->ending->end == CallEnd::timed_out ? longer_than_it_may(subject, evidence->ending->shape) : "";
     case WrongValue::other:
       if (evidence != nullptr && evidence->asked.case_text == loading_remark) {

@@ -92,9 +92,8 @@ def _labels(inputs: Sequence[tuple[np.ndarray, str]], error: BaseException) -> l
 
 
 def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | None, arrays: str = "", contained: bool = False) -> str:
-    """The exception's traceback without softcheck's own frames, how its kind could be a refusal, the domain without
-    calls like this one if that is empty, and the arrays that the function needs. Ten lines at most, all of which a
-    report shows.
+    """The exception's traceback without softcheck's own frames, how its kind could be a refusal, and the arrays that
+    the function needs. Ten lines at most, all of which a report shows.
 
     arrays  the library of the arrays that the function got
     contained  in a fork that may write no files
@@ -106,10 +105,6 @@ def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | 
         hints += _triton_interpreter(error)
         hints += [] if inputs is None else _grouped_heads(inputs, error) + _labels(inputs, error)
         hints.append(f"softcheck: an exception is a crash, unless refuses=({type(error).__name__},) makes it a refusal")
-        if inputs is not None and any(array.size == 0 for array, _ in inputs):
-            shape = inputs[0][0].shape
-            words = "queries>=1 keys>=1" if len(shape) != 2 else "rows>=1" if shape[1] else "n>=1"
-            hints.append(f"softcheck: this call is empty; domain='{words}' leaves such calls out")
     message = "".join(traceback.format_exception_only(type(error), error)).splitlines()
     message = _first_few([line for line in message if line.strip()], _MESSAGE_LINES)
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)

@@ -3,6 +3,7 @@
 #include "judge/ops/attention/attention_poison.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
 #include "judge/trial/plainest_case.hpp"
+#include "judge/trial/wrong_value.hpp"
 #include "judge/verdict/certificate_text.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 #include "proptests/tests/judge/kernel_samples.hpp"
@@ -189,6 +190,31 @@ TEST(AttentionFailure, ShowsTheNumberWhereNanWasDue) {
   ASSERT_TRUE(evidence->value);
   EXPECT_EQ(evidence->value->due, "NaN");
   EXPECT_FALSE(std::isnan(evidence->value->got));
+}
+
+TEST(FailingCall, AnEmptyOneThatCrashesNamesTheDomainWithoutIt) {
+  const auto cause = [](Op op, const std::string& case_text) {
+    numerics::Certificate failed;
+    failed.claim = "kernel.returns";
+    KernelEvidence evidence;
+    evidence.asked.case_text = case_text;
+    evidence.ending = CallEnding{CallEnd::crashed, "signal 8"};
+    return cause_of(zoo_subject("f", {.op = op}), with_evidence(failed, evidence));
+  };
+  const auto without = [](const std::string& words) {
+    return "cause: the call is empty; the domain " + words + " leaves such calls out";
+  };
+  const std::string rest = " theta=0x1p+0 mask=none";
+  EXPECT_EQ(cause(Op::softmax, "matrix f32 columns=0" + rest + " rows=3 ;"), without("n>=1"));
+  EXPECT_EQ(cause(Op::softmax, "matrix f32 columns=5" + rest), without("rows>=1"));
+  EXPECT_EQ(cause(Op::softmax, "matrix f32 columns=0" + rest), without("n>=1 rows>=1"));
+  EXPECT_EQ(cause(Op::softmax, "row f32 theta=0x1p+0"), without("n>=1"));
+  EXPECT_EQ(cause(Op::softmax, "row f32 theta=0x1p+0 0x0p+0"), "");
+  EXPECT_EQ(cause(Op::softmax, "load"), "");
+  AttentionCase attention;
+  attention.shape.keys = 0;
+  attention.queries = {1};
+  EXPECT_EQ(cause(Op::attention, to_text(attention)), without("keys>=1"));
 }
 
 }  // namespace
