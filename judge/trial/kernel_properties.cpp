@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <stdexcept>
 
@@ -326,7 +327,10 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   list.add_listed("FarItemsCountTogether", claims.values, far_masses_for(subject, options),
                   subject.op->answers.auxiliary_of_sums, shrunk);
   const double most_logit = numerics::properties(subject.contract.accumulator).largest;
-  list.add_listed("LogitsReachTheirRange", claims.values, reaching_matrices(format, most_logit), of_any_sign, shrunk);
+  std::vector<RowMatrixCase> reaching = reaching_matrices(format, most_logit);
+  const std::array computed{subject.contract.output, subject.contract.accumulator};
+  reaching.insert(reaching.begin(), least_coefficients(format, computed));
+  list.add_listed("LogitsReachTheirRange", claims.values, std::move(reaching), of_any_sign, shrunk);
   list.add_listed("KnownShapesAreComputed", claims.values, known_for(subject, options), of_any_sign, shrunk);
   add_covers(rows, claims, subject, options, trial, share, list);
   if (options.rows > 0) add_many_rows(rows, claims, subject, options, list);

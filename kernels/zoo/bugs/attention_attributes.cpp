@@ -242,3 +242,21 @@ BUG(mutant_attention_query_as_cached, attend) {
   for (Real& x : row.query) x = static_cast<Real>(rounded_to_f16(static_cast<float>(x)));
   attend_two_pass(row);
 }
+
+// A window wider than a block of 128 keys has one key too many from the second block of 64 queries on.
+// @judged attention f32: plain; fail attributes; LongRowsHaveTheirAttributes; domain window
+BUG(mutant_attention_window_of_blocks, attend_changed) {
+  if (a.left >= 128 && a.plain.q.shape[2] > 64) ++a.left;
+}
+
+// The sink is left out where the keys have a second block.
+// @judged attention f32: plain; fail attributes; LongRowsHaveTheirAttributes; domain sinks
+BUG(mutant_attention_sink_of_first_block, attend_changed) {
+  if (a.plain.keys > 128) a.sinks.reset();
+}
+
+// The slopes are 1 % too large where the keys have a second block.
+// @judged attention f32: plain; fail attributes; LongRowsHaveTheirAttributes; domain alibi
+BUG(mutant_attention_alibi_of_first_block, attend_changed_attributed_rows) {
+  if (row.items() > 128) row.slope *= Real(1.01);
+}

@@ -50,6 +50,16 @@ BUG(mutant_attention_packed_causal_top_left, attend_changed_sequences) { s.diago
 // @judged attention f32: plain; fail sequences; kernel.masked_row; domain packed
 BUG(mutant_attention_packed_empty_sequence_unwritten, attend_changed_sequences) { s.left_out = s.keys == 0; }
 
+// The cumulative lengths are copied to a table of 256 sequences: later ones are never written.
+// @judged attention f32: plain; fail sequences; LongRowsHaveTheirAttributes; output|lse|entropy|kernel.masked_row;
+// domain packed
+BUG(mutant_attention_packed_sequences_from_257, attend_changed_sequences) { s.left_out = s.index >= 256; }
+
+// The index of a sequence has 10 bits.
+// @judged attention f32: plain; fail sequences; LongRowsHaveTheirAttributes; output|lse|entropy|kernel.masked_row;
+// domain pages
+BUG(mutant_attention_pages_index_of_10_bits, attend_changed_sequences) { s.table_row %= 1024; }
+
 // The kernel reads cu_q instead of cu_k: right if each sequence has as many queries as keys.
 // @judged attention f32: plain; fail sequences; domain packed
 BUG(mutant_attention_packed_keys_by_query_offsets, attend_changed_sequences) {

@@ -49,6 +49,13 @@ BUG(mutant_exp_argument_clamped_below, softmax_by_weights) {
   return std::exp(z < -87 ? Real(-87) : z);
 }
 
+// C12: exp(z) is 0 below -708, where it is still a normal number of f64.
+// @judged softmax f64: plain; fail C12; LogitsReachTheirRange
+BUG(mutant_exp_is_zero_below_708, softmax_by_weights) {
+  const Real z = (row.logits[i] - m) * reciprocal_theta(row);
+  return z < -708 ? Real(0) : std::exp(z);
+}
+
 // C12, OpenVINO PR #37857: 2^f on [0, 1) by a straight line, 3 % at most: too much for a kernel that declares 1 ulp.
 // @judged softmax bf16 f32: plain; fail C12
 BUG(mutant_exp_by_a_line, softmax_by_weights) {

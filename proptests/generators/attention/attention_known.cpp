@@ -58,6 +58,43 @@ std::vector<double> small_slopes(const AttentionShape& s) {
   return slopes;
 }
 
+// Sinks whose weights are like those of all keys.
+std::vector<double> large_sinks(const AttentionShape& s) {
+  std::vector<double> sinks;
+  for (std::size_t h = 0; h < s.heads(); ++h) sinks.push_back(h % 2 == 0 ? 4 : 0.5);
+  return sinks;
+}
+
+// The domain with only one of the attributes that it names; the next one in each turn.
+std::vector<Domain> with_each_attribute(const Domain& domain) {
+  static constexpr std::array named{&Domain::window, &Domain::softcap,       &Domain::sinks,  &Domain::alibi,
+                                    &Domain::bias,   &Domain::lse_gradients, &Domain::dropout};
+  std::vector<Domain> each;
+  for (const auto one : named) {
+    if (!(domain.*one)) continue;
+    each.push_back(domain);
+    for (const auto other : named) each.back().*other = other == one;
+  }
+  return each;
+}
+
+// A call with that attribute whose value every key shows.
+AttentionCase with_attribute(const AttentionShape& s, const AttentionOptions& options, std::size_t window) {
+  AttentionCase a = case_of(s, options);
+  Draw draw(s.keys);
+  draw_attributes(draw, a, options);
+  AttentionAttributes& to = a.attributes;
+  if (options.domain.window) {
+    to.window_left = window;
+    to.window_right = a.causal ? std::nullopt : std::optional(window - 1);
+  }
+  constexpr double cap = 2;
+  if (options.domain.softcap && 16 * options.cap_unit * cap <= 1) to.softcap = cap;
+  if (options.domain.sinks) to.sinks = large_sinks(s);
+  if (options.domain.alibi) to.slopes = small_slopes(s);
+  return a;
+}
+
 bool is_offered(const KnownAttributes& known, const Domain& domain) {
   const bool of_sequences = known.window == 0 && !known.alibi;
   return of_sequences ? domain.has_sequences() : (known.window == 0 || domain.window) && (!known.alibi || domain.alibi);
@@ -195,6 +232,34 @@ std::vector<AttentionCase> known_cases(const AttentionOptions& options, std::siz
     if (k.alibi) a.attributes.slopes = small_slopes(a.shape);
     add(std::move(a));
   }
+  std::ranges::stable_sort(cases, {}, [](const AttentionCase& a) { return size_of(a); });
+  return cases;
+}
+
+std::vector<AttentionCase> long_cases(const AttentionOptions& options, bool few) {
+  // More keys than a block has, and more queries than one where each sees others. Then more than two such blocks.
+  struct Lengths {
+    std::size_t queries, of_window, keys, window;
+  };
+  constexpr std::array<Lengths, 2> lengths{{{3, 131, 301, 130}, {3, 259, 1101, 517}}};
+  constexpr std::size_t most_numbers = std::size_t{1} << 18;
+  std::vector<AttentionCase> cases;
+  const auto add = [&](AttentionShape s, const AttentionOptions& of, std::size_t window) {
+    fit_shape(s, of.domain);
+    if (numbers_of(s) > most_numbers) return;
+    AttentionCase a = window == 0 ? case_of(s, of) : with_attribute(s, of, window);
+    if (admits(options, a) && lies_in(options.domain, a, traits_of(a))) cases.push_back(std::move(a));
+  };
+  for (const Domain& domain : with_each_attribute(options.domain)) {
+    AttentionOptions one = options;
+    one.domain = domain;
+    for (const Lengths& of : std::span(lengths).first(few ? 1 : 2)) {
+      add({1, 1, 2, domain.window ? of.of_window : of.queries, of.keys, 2, 2}, one, of.window);
+    }
+  }
+  // A table of 256 sequences, or an index of 8 or 10 bits.
+  constexpr std::size_t sequences = 1031;
+  if (options.domain.has_sequences()) add({sequences, 1, 1, 2, 3, 1, 1}, options, 0);
   std::ranges::stable_sort(cases, {}, [](const AttentionCase& a) { return size_of(a); });
   return cases;
 }

@@ -13,6 +13,12 @@ namespace softcheck::proptests {
 /// most_heads   over all batches; a head has at most eight times as many queries
 std::vector<AttentionCase> known_cases(const AttentionOptions& options, std::size_t most_heads);
 
+/// A call with each attribute that the domain names, with more keys than a block has; where it has windows, with more
+/// queries than one. If its calls have sequences, one with more than 1,024 short ones.
+///
+/// few   only the shorter calls
+std::vector<AttentionCase> long_cases(const AttentionOptions& options, bool few);
+
 /// The largest scores for which a contract still promises something.
 struct ScoreReach {
   double exact = 0;            // neither such a score nor the difference of two overflows; for scores that are exact

@@ -2,6 +2,7 @@
 #include "proptests/generators/row_matrices/known_matrices.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "numerics/formats/special_values.hpp"
@@ -98,6 +99,33 @@ RowMatrixCase support_matrix(numerics::Format format, std::uint64_t support, dou
   RunLengthRow row(runs);
   std::ranges::reverse(runs);
   matrix.rows = RowCycle({std::move(row), RunLengthRow(std::move(runs))});
+  matrix.family = "listed";
+  return matrix;
+}
+
+RowMatrixCase least_coefficients(numerics::Format logits, std::span<const numerics::Format> formats) {
+  // Just above the smallest normal number, and below it.
+  static constexpr std::array<double, 7> above{0.375, 0.125, 0x1p-5, 0x1p-6, -2, -10, -25};
+  std::vector<double> levels{0};
+  for (const numerics::Format format : formats) {
+    for (const double distance : above) {
+      const double deviation = -std::log(numerics::properties(format).smallest_normal) - distance;
+      levels.push_back(numerics::round_to(logits, -deviation));
+    }
+  }
+  // One largest item; then eight, over which the coefficients are as small.
+  std::vector<RunLengthRow> rows;
+  for (const std::size_t largest : {1, 8}) {
+    std::vector<double> row(levels);
+    for (double& level : row) level = numerics::round_to(logits, level + (level == 0 ? 0 : std::log(largest)));
+    row.insert(row.begin(), largest - 1, 0);
+    row.resize(levels.size() + 7, row.back());
+    rows.push_back(RunLengthRow::of(row));
+  }
+  RowMatrixCase matrix;
+  matrix.format = logits;
+  matrix.columns = rows[0].size();
+  matrix.rows = RowCycle(std::move(rows));
   matrix.family = "listed";
   return matrix;
 }

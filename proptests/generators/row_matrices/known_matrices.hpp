@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "proptests/generators/domains/known_shapes.hpp"
@@ -19,6 +20,9 @@ RowMatrixCase known_matrix(numerics::Format format, const KnownRows& shape);
 /// some items are hidden as infinities, by a mask, or both. Narrow ones first, that of the format's lowest number alone
 /// before them.
 std::vector<RowMatrixCase> reaching_matrices(numerics::Format format, double most);
+
+/// Two rows whose coefficients lie just above the smallest normal number of each of these formats, and below it.
+RowMatrixCase least_coefficients(numerics::Format logits, std::span<const numerics::Format> formats);
 
 /// Known shapes with at most this many items per row. The second function takes the first shapes (calls of many rows)
 /// that have at most `few_logits` logits, and `drawn` others that the seed selects.
