@@ -219,7 +219,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
     }
     add("EarlierLengthsDoNotMatter", with_blind, sequences, &AttentionTrial::after_other_lengths, 4);
   }
-  add_listed("LongRowsHaveTheirAttributes", with(all, {"kernel.masked_row"}, domain.window || no_keys),
+  add_listed("LongRowsHaveTheirAttributes", with(with(all, asked), {"kernel.masked_row"}, domain.window || no_keys),
              long_cases(cases, options.effort == Effort::quick));
   if (options.effort != Effort::quick) {
     constexpr std::size_t all_heads = std::size_t{1} << 20, few_heads = 1024;

@@ -196,7 +196,7 @@ RowOp::Due LossOp::hidden_due(const RowInputs& row) const {
   for (std::size_t j = 0; j < row.logits.size(); ++j) {
     if (!is_hidden(row.logits[j])) continue;
     most = std::fmax(most, weight_of_term(row, j));
-    label = label || static_cast<double>(j) == row.auxiliary[0][0];
+    label = label || (traits.inputs[1].role == Role::labels && static_cast<double>(j) == row.auxiliary[0][0]);
   }
   if (most == 0) return label ? Due::nothing : Due::values;
   // A smaller one may be 0 in the kernel.
