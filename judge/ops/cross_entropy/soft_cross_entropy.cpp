@@ -16,9 +16,9 @@ namespace {
 using namespace numerics;
 
 // The kinds of targets: a label; a smoothed label; two classes; probabilities of many classes, which add up to about 1,
-// to another number, or are mostly 0; all 0. A hidden class mostly has 0.
+// to another number, or are mostly 0; all 0. A hidden class has 0, or, where only a loss is asked for, sometimes more.
 std::vector<double> drawn_targets(Format format, std::span<const double> logits, std::uint64_t auxiliary,
-                                  const HiddenClasses& hidden) {
+                                  const HiddenClasses& hidden, bool may_be_infinite) {
   const std::size_t classes = logits.size();
   std::vector<double> targets(classes);
   if (classes == 0) return targets;
@@ -50,7 +50,7 @@ std::vector<double> drawn_targets(Format format, std::span<const double> logits,
       default:
         targets[j] = 2 * share * unit;
     }
-    targets[j] = hidden(j) && !hidden.may_hide_label() ? 0 : round_to(format, targets[j]);
+    targets[j] = hidden(j) && !(may_be_infinite && hidden.may_hide_label()) ? 0 : round_to(format, targets[j]);
   }
   return targets;
 }
@@ -91,7 +91,7 @@ class SoftCrossEntropy final : public SoftLossOp {
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {
     const HiddenClasses hidden(format, logits.size(), auxiliary);
-    return {hidden.hidden(logits), drawn_targets(format, logits, auxiliary, hidden)};
+    return {hidden.hidden(logits), drawn_targets(format, logits, auxiliary, hidden, true)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     if (ignores(row)) return ignored_elements(claims[0]);
@@ -118,7 +118,7 @@ class SoftCrossEntropyBackward final : public SoftLossOp {
     const bool is_one = (auxiliary & other_upstream_bit) == 0;
     const HiddenClasses hidden(format, logits.size(), auxiliary);
     return {hidden.hidden(logits),
-            drawn_targets(format, logits, auxiliary, hidden),
+            drawn_targets(format, logits, auxiliary, hidden, false),
             {is_one ? 1 : drawn_upstream(format, auxiliary | class_weights_bit, hashed(auxiliary, 1))}};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {

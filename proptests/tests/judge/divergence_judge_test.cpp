@@ -92,7 +92,7 @@ TEST(DivergenceJudge, QuickValuesAreThoseOfTheOracle) {
           const Quick quick = elements->quick(i);
           EXPECT_LE(quick.value - quick.error, upper[i]) << to_string(op) << ' ' << auxiliary;
           EXPECT_GE(quick.value + quick.error, lower[i]) << to_string(op) << ' ' << auxiliary;
-          EXPECT_LE(static_cast<double>(quick.error), 0x1p-46 * elements->metric(i, 0) + 0x1p-1000);
+          EXPECT_LE(static_cast<double>(quick.error), 0x1p-44 * elements->metric(i, 0) + 0x1p-1000);
         }
       }
     }
