@@ -150,12 +150,21 @@ def crowded_sets(rows):
         yield [row["n"], f"{float(row['entropy']):.2f}", *(percent(row[f"accuracy {head}"]) for head in HEADS)]
 
 
+def answers(rows):
+    """Whole responses of the three uses of the temperature, the p of the last two against the first, right characters."""
+    for row in rows:
+        uses = [f"{float(row[f'{use} whole']):.1f} +- {float(row[f'{use} whole half width']):.1f}" for use in ("plain", "inference", "both")]
+        tests = [row[f"p {use} whole"] and f"{float(row[f'p {use} whole']):.1g}" for use in ("inference", "both")]
+        yield [row["n"], *uses, *tests, *(percent(row[f"{use} characters"]) for use in ("plain", "inference", "both"))]
+
+
 TABLES = {  # file: page, lines, the command
     "sensitivity.csv": ("README.md", sensitivity, "sensitivity --sets 2048 --items 2097152"),
     "variants.csv": ("README.md", variants, "variants"),
     "figure_6_fits.csv": ("figures.md", temperature_fits, "figure-6"),
     "figure_6_sizes.csv": ("figures.md", random_sets, "figure-6"),
     "figure_6_crowded.csv": ("figures.md", crowded_sets, "figure-6"),
+    "figure_8.csv": ("language.md", answers, "figure-8"),
 }
 
 
