@@ -35,11 +35,9 @@ class RecordedTensors {
   RecordedTensors(const std::string& file, const std::string& checkpoint)
       : bytes_(read_text_file(checkpoint_folder(file), std::uint64_t{1} << 26)),
         header_(read_safetensors_header(bytes_at_hand(std::as_bytes(std::span(bytes_))), file)) {
-    std::erase_if(header_.tensors, [&](SafetensorsEntry& entry) {
-      if (!entry.name.starts_with(checkpoint + ".")) return true;
-      entry.name.erase(0, checkpoint.size() + 1);
-      return false;
-    });
+    std::erase_if(header_.tensors,
+                  [&](const SafetensorsEntry& entry) { return !entry.name.starts_with(checkpoint + "."); });
+    for (SafetensorsEntry& entry : header_.tensors) entry.name.erase(0, checkpoint.size() + 1);
   }
 
   const std::vector<SafetensorsEntry>& tensors() const { return header_.tensors; }
