@@ -270,7 +270,7 @@ TEST(Exhaustive, EnumeratesEveryArgumentOnce) {
 }
 
 TEST(Exhaustive, EnumeratesEveryPairInBothOrders) {
-  const auto pairs = enumerated(Op::softmax, Format::e4m3, "n=2", {});
+  const auto pairs = enumerated(Op::softmax, Format::e5m2, "n=2", {});
   std::set<std::pair<std::uint64_t, std::uint64_t>> met;
   for (std::uint64_t block = 0; block < pairs.front()->blocks(); ++block) {
     std::vector<std::byte> bytes(pairs.front()->rows(block) * 2);
