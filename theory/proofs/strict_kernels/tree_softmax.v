@@ -220,7 +220,8 @@ Example tree_row_is_admissible :
   (1 <= 2 <= 3)%nat /\ sound_output {| output_unit := 0; output_floor := 0 |} /\
   map word_of_f32 (tree_softmax 2 one tree_row) = [0x3f3b26a8; 0x3e89b2b1; 0]%Z /\
   map word_of_f32 (tree_softmax 2 (scale_of (dyadic_64 1 0)) tree_row) = [0x3f3b26a8; 0x3e89b2b1; 0]%Z /\
-  (forall x, In x [minus_infinity] -> x = minus_infinity) /\ less B754_nan plus_infinity = false.
+  (forall x, In x [minus_infinity] -> x = minus_infinity) /\ less B754_nan plus_infinity = false /\
+  spread_at_most 1 (logits_of (/ 1) tree_row).
 Proof.
   split; [apply one_value|]. split; [apply (bpow_le radix2 (-119) 0); lia|].
   split; [exact (proj1 short_row_has_a_logsumexp)|]. split; [exact (proj1 (proj2 short_row_has_a_logsumexp))|].
@@ -228,5 +229,7 @@ Proof.
   - apply Forall_forall. intros x [<-|[<-|[<-|[]]]]; [now left|now left|now right].
   - exists (f32_of_word 0). split; [now left|reflexivity].
   - split; [lia|]. split; [split; cbn; lra|]. split; [vm_compute; reflexivity|]. split; [vm_compute; reflexivity|].
-    split; [now intros x [<-|[]]|reflexivity].
+    split; [now intros x [<-|[]]|]. split; [reflexivity|].
+    intros x y inx iny. apply in_visible in inx as [a [ina [fa ->]]]. apply in_visible in iny as [b [inb [fb ->]]]. rewrite Rinv_1, !Rmult_1_r.
+    destruct ina as [<-|[<-|[<-|[]]]], inb as [<-|[<-|[<-|[]]]]; try discriminate; cbn; unfold F2R; cbn; lra.
 Qed.
