@@ -21,7 +21,8 @@ class Attributes(ctypes.Structure):
     _fields_ = [("size", ctypes.c_uint32), ("reserved", ctypes.c_int32), ("window_left_plus_1", ctypes.c_int64),
                 ("window_right_plus_1", ctypes.c_int64), ("softcap", ctypes.c_double), ("label_smoothing", ctypes.c_double),
                 ("z_loss", ctypes.c_double), ("top_p", ctypes.c_double), ("min_p", ctypes.c_double), ("words", ctypes.c_int32 * 6),
-                ("ignore_index", ctypes.c_int64), ("page_size", ctypes.c_int64)]
+                ("ignore_index", ctypes.c_int64), ("page_size", ctypes.c_int64), ("dropout_scale", ctypes.c_double),
+                ("sigmoid_bias", ctypes.c_double), ("more_words", ctypes.c_int32 * 6), ("routed_scale", ctypes.c_double)]
 
 
 class Call2(ctypes.Structure):

@@ -259,7 +259,7 @@ class Stage:
                     if not taken[0]:
                         raise RuntimeError(f"{op} {dtype} {n} {layout} was refused")
                     if self.dry:  # a clock that prefers grids, and many warps
-                        took = (0.25 if layout.startswith("grid") else 1) / int(layout.replace("default", ":3").split(":")[1])
+                        took = (0.125 if layout.startswith("grid") else 1) / int(layout.replace("default", ":3").split(":")[1])
                     if turn:  # the first round warms up
                         times[layout].append(took)
             return {"ok": True, "seconds": {layout: statistics.median(of) for layout, of in times.items()}}

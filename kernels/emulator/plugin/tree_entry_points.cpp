@@ -25,7 +25,7 @@ struct TreeLauncher {
       // Fewer blocks than rows, so that some take several.
       std::int64_t teams = std::min<std::int64_t>(rows, 2);
       if constexpr (of_grid<Rows>) {
-        constexpr int most_threads = 1 << 13;  // at once: more take too long
+        constexpr int most_threads = 1 << 12;  // at once: more take seconds
         teams = std::min<std::int64_t>(teams, most_threads / (blocks * threads));
         if (teams == 0) return rows == 0 ? 0 : 1;
         using Memory = GridMemory<Block>;

@@ -75,19 +75,19 @@ TYPED_TEST(RowsOfBlocks, HaveTheStrictBitsOfManyBlocks) {
   for (const int blocks : {32, 64, 128}) {
     const TreeProblem<TypeParam> problem(2, blocks * 1024 - 700, false, 1);
     const TreeLaunch layout{1, blocks, false, 1};
-    EXPECT_TRUE(same(problem.template results<tree::EntropyKernel, GridRows<this->most, true>>(layout),
+    EXPECT_TRUE(same(problem.template results<tree::EntropyKernel, GridRows<TestFixture::most, true>>(layout),
                      problem.strict("entropy", true)))
         << blocks;
   }
 }
 
 TYPED_TEST(RowsOfBlocks, OfClustersAreCleanUnderEverySchedule) {
-  this->template expect_clean<ClusterRows<this->most>>(2);
+  this->template expect_clean<ClusterRows<TestFixture::most>>(2);
 }
 
 TYPED_TEST(RowsOfBlocks, OfGridsAreCleanUnderEverySchedule) {
-  this->template expect_clean<GridRows<this->most, true>>(2);
-  this->template expect_clean<GridRows<this->most, false>>(1);
+  this->template expect_clean<GridRows<TestFixture::most, true>>(2);
+  this->template expect_clean<GridRows<TestFixture::most, false>>(1);
 }
 
 // Labelled full: RowsOfBlocks*.AreALayoutOfTheKernel
