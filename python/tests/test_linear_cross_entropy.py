@@ -48,6 +48,9 @@ def test_wrong_kernels_fail():
     assert report.verdict == "fail" and list(report.counterexample.inputs) == ["hidden", "weight", "labels"]
     doubled = softcheck.check(lambda h, w, y, g: gradients(h, w, y, g * g), op="linear_cross_entropy_backward", **QUICK)
     assert doubled.verdict == "fail" and "dhidden" in doubled.text
+    assert " linear f32 hidden=" in doubled.text and " upstream=" in doubled.text and "attention" not in doubled.text
+    assert list(doubled.counterexample.inputs) == ["hidden", "weight", "labels", "upstream"]
+    assert "output = your_function(hidden, weight, labels, upstream)" in doubled.counterexample.as_test()
 
 
 def test_a_kernel_without_ignored_rows_needs_its_word():
