@@ -23,6 +23,18 @@ struct GradedRow {
 
 bool is_same_value(const ValueFinding& a, const ValueFinding& b) { return a.claim == b.claim && a.item == b.item; }
 
+// Nothing if the two contracts have different worst values: their thresholds are then not comparable.
+std::optional<GradedRow> graded(const Probe& probe, const Contract& found, const Contract& own) {
+  const RowVerdicts wide = probe.judge(found), tight = probe.judge(own);
+  if (wide.findings.empty() || tight.findings.empty()) return std::nullopt;
+  const ValueFinding &a = wide.findings.front(), &b = tight.findings.front();
+  GradedRow row{a.threshold, b.threshold, a.share(), false};
+  row.needs =
+      std::ranges::any_of(tight.findings, [](const ValueFinding& one) { return one.decision == Decision::violated; });
+  if (!is_same_value(a, b)) row.wide = row.own;
+  return row;
+}
+
 // The probability that a row with these thresholds breaks the tight one, if the kernel computes as the weaker words
 // say. Rounding to fewer bits errs uniformly within half a last place, and so does the own arithmetic. A threshold
 // grants the words' error to the item and to the sum, and a result has half of that: with w = (wide - own) / 2, a
@@ -33,24 +45,6 @@ double chance_to_need(const GradedRow& row) {
   if (!(w > 0)) return 0;
   if (!std::isfinite(w)) return 1;
   return w >= 2 * row.own ? 1 - row.own / w : w / (4 * row.own);
-}
-
-// A probe of a gradient has many values: the one that is likeliest to need the words. Two contracts with different
-// worst values of a row have no thresholds to compare.
-std::optional<GradedRow> graded(const Probe& probe, const Contract& found, const Contract& own) {
-  const RowVerdicts wide = probe.judge(found), tight = probe.judge(own);
-  if (wide.findings.empty() || tight.findings.empty()) return std::nullopt;
-  GradedRow row{0, 0, wide.findings.front().share(), false};
-  row.needs =
-      std::ranges::any_of(tight.findings, [](const ValueFinding& one) { return one.decision == Decision::violated; });
-  for (std::size_t k = 0; k < std::min(wide.findings.size(), tight.findings.size()); ++k) {
-    const ValueFinding &a = wide.findings[k], &b = tight.findings[k];
-    const GradedRow value{a.threshold, b.threshold, 0, false};
-    if (!is_same_value(a, b) || chance_to_need(value) <= chance_to_need(row)) continue;
-    row.wide = value.wide;
-    row.own = value.own;
-  }
-  return row;
 }
 
 std::string short_share(double value) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 #include <string>
 
 #include "judge/inference/contract_inference.hpp"
@@ -14,6 +15,7 @@
 #include "judge/trial/attention_coverage.hpp"
 #include "judge/trial/kernel_judgement.hpp"
 #include "numerics/oracles/cross_entropy.hpp"
+#include "proptests/generators/attention/linear_case.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
@@ -261,6 +263,18 @@ TEST(LinearLoss, CallsHaveLabelsOfEveryKindThatStayWithTheirRows) {
   EXPECT_THROW(domain_of("softcap", Op::linear_cross_entropy), std::invalid_argument);
 }
 
+TEST(LinearLoss, TheProbesOfOneHiddenStateHaveLabelsOfEveryKind) {
+  std::set<std::int64_t> labels;
+  for (int weight = 0; weight < 32; ++weight) {
+    AttentionCase a;
+    a.shape.keys = 4;
+    a.queries = {1};
+    a.keys = {static_cast<double>(weight), 0, 1, 2};
+    labels.insert(label_of_row(a, 0));
+  }
+  EXPECT_GE(labels.size(), 4u);
+}
+
 TEST(LinearLoss, ACaseNamesItsTensorsAndTheirShapes) {
   for (const Op op : {Op::linear_cross_entropy, Op::linear_cross_entropy_backward}) {
     AttentionOptions options = small_attention(9);
@@ -323,8 +337,8 @@ TEST(LinearLoss, WhatAKernelStoresIsInferred) {
   ASSERT_TRUE(stored.contract) << stored.failure;
   EXPECT_EQ(stored.contract->scores, Format::bf16);
   EXPECT_EQ(stored.verdict(), ReportVerdict::pass) << stored.summary();
-  // A probe has many values, and few of them show what is stored: those count.
-  const Inference slopes = inferred("correct_linear_cross_entropy_backward_in_forward", gradient, Format::bf16);
+  // Pairs show what is stored where their labels differ.
+  const Inference slopes = inferred("correct_linear_cross_entropy_backward_bf16_slopes", gradient, Format::bf16);
   ASSERT_TRUE(slopes.contract) << slopes.failure;
   EXPECT_EQ(slopes.contract->score_gradients, Format::bf16);
   EXPECT_EQ(slopes.verdict(), ReportVerdict::pass) << slopes.summary();
