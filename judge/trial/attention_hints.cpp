@@ -176,7 +176,7 @@ std::string AttentionHints::block(Op op) const {
   few.lengths["keys"] = {0, keys->second.most, 1};
   if (to_string(few) != to_string(words->domain)) return "";
   const std::string what = op->is_linear() ? "classes" : "keys";
-  return "every call that fails has more than " + std::to_string(keys->second.most) + " " + what +
+  return "cause: every call that fails has more than " + std::to_string(keys->second.most) + " " + what +
          ": look at how blocks of " + what + " are joined";
 }
 

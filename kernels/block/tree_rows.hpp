@@ -79,6 +79,8 @@ struct TreeStatistics {
     return fused(static_cast<double>(k), ln2, fused(2 * z * t, atanh_series<1>(t), 2 * z));
   }
   /// ln S - T / S; NaN of a row without a softmax.
+  ///
+  /// error    B6 of sum=tree (tree_entropy_theta_b6 of theory/proofs/strict_kernels/tree_entropy.v)
   SOFTCHECK_BODY double entropy() const {
     // 1 / sum within an eighth by its bits, and then within 2.5e-4; after two steps 4e-15.
     float near = std::bit_cast<float>(0x7ef311c3U - std::bit_cast<std::uint32_t>(sum));

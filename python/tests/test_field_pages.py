@@ -28,7 +28,7 @@ def field(swept, tmp_path, monkeypatch):
     bug = '"""fake 1.0: softmax(100) overflows.\n\nclass: wrong\nkernels: unshifted float32\n"""\n'
     bug += 'print("softmax([1]) | 1 | 1")\nprint("softmax([100]) | nan | 1")\n'
     gone = '"""fake 1.0: is slow.\n\nclass: convention\nkernels: softmax float32\n"""\nimport sys\nsys.exit("gone")\n'
-    (folder / "fake.md").write_text(f"# Programs\n\n## fake_bug\n\n```python\n{bug}```\n\n## fake_gone\n\n```python\n{gone}```\n")
+    (folder / "fake.md").write_text(f"# Programs\n\n## fake_bug\n```python\n{bug}```\n\n## fake_gone\n```python\n{gone}```\n")
     blocks = [f"<!-- generated from field/fake.tsv: {what} -->\nold\n<!-- end -->\n" for what in ("run", "verdicts", "findings")]
     (tmp_path / "fake.md").write_text("# Fake\n\n" + "\nBy hand.\n\n".join(blocks))
     monkeypatch.setattr(sweep, "LIBRARIES", ("fake",))
@@ -126,7 +126,7 @@ def test_the_rows_of_a_table_agree_with_themselves(table):
 
 def test_a_reproduction_that_names_nothing_is_refused(tmp_path):
     path = tmp_path / "bad.md"
-    path.write_text('# Programs\n\n## bad\n\n```python\n"""It is wrong."""\n```\n')
+    path.write_text('# Programs\n\n## bad\n```python\n"""It is wrong."""\n```\n')
     with pytest.raises(ValueError, match="bad: need 'LIBRARY VERSION: claim'"):
         report.read_reproductions(path)
 

@@ -25,7 +25,7 @@ from . import data, survivors
 CLASSES = ("wrong", "within a weaker contract", "convention")
 NOT_RUN = "could not be run"
 GRADES = ("pass", "weaker", "fail", "crash", "vacuous", "undecided")
-_PROGRAM = re.compile(r"^## (\w+)\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PROGRAM = re.compile(r"^## (\w+)\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?(?:inf|nan|\d+\.?\d*(?:e[-+]?\d+)?)(?![\w])")
 _BLOCK = re.compile(r"(?<=<!-- generated from )(\S+): ([\w ]+?)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
