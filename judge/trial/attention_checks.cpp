@@ -153,7 +153,7 @@ Certificates AttentionTrial::after_others(const AttentionCase& attention) {
   other.mask.clear();
   other.causal = !attention.causal && every_query_sees_a_key(attention);
   return in_turn({{scaled, " (half the scale)"},
-                  {swapped, " (queries and values backwards)"},
+                  {swapped, attention.attributes.classes ? " (rows backwards)" : " (queries and values backwards)"},
                   {other, other.causal ? " (causal)" : " (not causal)"},
                   {attention, " (after other calls)"}});
 }

@@ -54,11 +54,11 @@ PoisonedCase::PoisonedCase(const AttentionCase& original, bool visible)
   if (place.tensor == NanPlace::Tensor::query) {
     element = ((batch_ * s.heads() + head_) * s.queries + query_) * s.dim + in_key;
     attention.queries[element] = numerics::nan;
-    remark = " (a NaN in query " + std::to_string(query_) + ")";
+    remark = (attention.attributes.classes ? " (a NaN in row " : " (a NaN in query ") + std::to_string(query_) + ")";
   } else if (place.tensor == NanPlace::Tensor::key) {
     element = key_row * s.dim + in_key;
     attention.keys[element] = numerics::nan;
-    remark = " (a NaN in key " + std::to_string(key_) + ")";
+    remark = (attention.attributes.classes ? " (a NaN in class " : " (a NaN in key ") + std::to_string(key_) + ")";
   } else if (place.tensor == NanPlace::Tensor::out_gradient) {
     constexpr std::size_t of_inputs = 5;  // after q, k, v, out and lse
     tensor = of_inputs;

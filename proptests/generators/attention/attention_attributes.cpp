@@ -190,6 +190,11 @@ void take_conventions(AttentionCase& a, const Domain& domain) {
   a.attributes.values_view = domain.values_view;
   a.attributes.cache = domain.cache;
   a.attributes.no_ignored = domain.no_ignored;
+  a.attributes.classes = domain.classes;
+  if (domain.classes) {
+    std::ranges::fill(a.values, 0);
+    a.outputs = 1;
+  }
   for (std::vector<double>* numbers : {&a.keys, &a.values}) {
     for (double& x : *numbers) x = domain.cache ? saturated(*domain.cache, x) : x;
   }

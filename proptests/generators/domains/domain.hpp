@@ -104,7 +104,7 @@ struct Domain {
   std::map<std::string, LengthRange, std::less<>> lengths;  // the limited lengths
   bool unit_theta = false;                                  // theta = 1
   bool usual_scale = false;                                 // scale = 1 / sqrt(dim), rounded to double
-  bool unit_scale = false;                                  // has no word: scale = 1
+  bool classes = false;                                     // has no word: of a linear layer's loss, with scale 1
   bool usual_sigmoid_bias = false;                          // sigmoid attention's bias = -ln(keys), rounded to double
   bool compact = false;
   bool contiguous = false;

@@ -88,7 +88,7 @@ constexpr DomainRow rows_in_order[]{
                               [](const CallTraits& call) { return call.theta == 1; }),
     flag<&Domain::usual_scale>("scale=1/sqrt(dim)", Calls::attention, "the scale is 1 / sqrt(dim), rounded to double",
                                has_usual_scale),
-    flag<&Domain::unit_scale>("scale=1", Calls::none, "", [](const CallTraits& call) { return call.scale == 1; }),
+    flag<&Domain::classes>("scale=1", Calls::none, "", [](const CallTraits& call) { return call.scale == 1; }),
     flag<&Domain::usual_sigmoid_bias>("sigmoid_bias=-ln(keys)", Calls::attention,
                                       "sigmoid attention: its bias is -ln(keys), rounded to double",
                                       [](const CallTraits& call) { return !call.other_sigmoid_bias; }),
