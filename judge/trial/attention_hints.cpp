@@ -175,7 +175,7 @@ std::string AttentionHints::block() const {
   Domain few;
   few.lengths["keys"] = {0, keys->second.most, 1};
   if (to_string(few) != to_string(words->domain)) return "";
-  return "every call that fails has more than " + std::to_string(keys->second.most) +
+  return "cause: every call that fails has more than " + std::to_string(keys->second.most) +
          " keys: look at how blocks of keys are joined";
 }
 

@@ -245,7 +245,7 @@ TEST(InferContract, AWeakerWordIsFoundWhereTheFullRunBreaksWhatTheProbesSaw) {
   KernelSubject subject = inferred_subject("correct_log_softmax_lanes_from_64", Op::log_softmax);
   JudgeOptions options = inferred_cases();
   options.run.cases = 400;
-  options.run.shrinks = 40;  // of long rows, each as dear as a case
+  options.run.shrinks = 40;  // of long rows, each as expensive as a case
   const Inference inference = infer_contract(subject, options);
   ASSERT_TRUE(inference.contract) << inference.failure;
   EXPECT_EQ(inference.judgement.verdict, ReportVerdict::pass);
