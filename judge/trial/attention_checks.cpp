@@ -59,7 +59,7 @@ AttentionAttributes changed(AttentionAttributes a) {
   longer(a.window_left);
   longer(a.window_right);
   a.softcap /= 2;
-  for (std::vector<double>* numbers : {&a.sinks, &a.slopes, &a.bias, &a.kept, &a.lse_gradients}) {
+  for (std::vector<double>* numbers : {&a.sinks, &a.slopes, &a.bias, &a.kept, &a.lse_gradients, &a.lambdas}) {
     std::ranges::reverse(*numbers);
   }
   for (double& slope : a.slopes) slope /= 2;
@@ -307,6 +307,7 @@ Certificates AttentionTrial::after_other_attributes(const AttentionCase& attenti
   none.attributes = {};
   none.attributes.top_left = attention.attributes.top_left;
   none.attributes.cache = attention.attributes.cache;
+  none.attributes.lambdas = attention.attributes.lambdas;
   return in_turn({{attention, ""},
                   {other, " (other attributes)"},
                   {none, " (no attributes)"},

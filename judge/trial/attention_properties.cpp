@@ -72,7 +72,7 @@ CoveringSize covering_size(Effort effort, const KernelSubject& subject, bool gra
       return {{full.work / 8, full.numbers / 2, full.judged / 4}, 2, 1};
     case Effort::normal:
       // Cheaper calls cover nearly all pairs, too; only some pairs of two large sizes need more.
-      full.work /= gradients ? 4 : subject.op->adaptive ? 2 : 1;
+      full.work /= gradients ? 4 : subject.op->adaptive || subject.op->differential ? 2 : 1;
       return {full, std::nullopt, 1};
     case Effort::deep:
     case Effort::exhaustive:

@@ -204,6 +204,20 @@ std::optional<std::size_t> read_side(std::string_view text) {
   return static_cast<std::size_t>(parse_count(text, 0, longest));
 }
 
+// "0x1p-1,0x1p-2"
+std::vector<double> read_list(std::string_view text, numerics::Format format) {
+  std::vector<double> numbers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    numbers.push_back(parse_number(text.substr(at, end - at)));
+    if (!std::isfinite(numbers.back()) || numerics::round_to(format, numbers.back()) != numbers.back()) {
+      refuse("numbers of " + std::string(numerics::properties(format).name), text);
+    }
+    at = end + 1;
+  }
+  return numbers;
+}
+
 // Which numbers follow the values (sinks, slopes, bias, kept), and dout (dlse).
 struct NumbersBehind {
   bool sinks = false, slopes = false, bias = false, kept = false, lse_gradients = false;
@@ -238,6 +252,10 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (word.starts_with("sigmoid_bias=")) {
       to.sigmoid_bias = parse_number(value_of(word, "sigmoid_bias"));
       if (!std::isfinite(*to.sigmoid_bias)) refuse("a finite sigmoid_bias", word);
+    } else if (word == "lambda=shared") {
+      to.one_lambda = true;
+    } else if (word.starts_with("lambda=")) {
+      to.lambdas = read_list(value_of(word, "lambda"), scalars_of(attention.format));
     } else if (word == "sinks") {
       behind.sinks = true;
     } else if (word == "dlse") {
@@ -250,7 +268,8 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (!read_sequences_word(word, attention.sequences)) {
       refuse(
           "window=L:R, alignment=top-left, heads=interleaved, expanded, values=view, softcap=C, sinks, slopes, "
-          "bias=heads|shared, dropout=S, cache=FORMAT, dlse, sigmoid_bias=B, packed, pages=N, order=N, "
+          "bias=heads|shared, dropout=S, cache=FORMAT, dlse, sigmoid_bias=B, "
+          "lambda=shared|L,L,..., packed, pages=N, order=N, "
           "unowned=finite or lengths=Q:K,... before q",
           word);
     }

@@ -92,6 +92,8 @@ constexpr DomainRow rows_in_order[]{
     flag<&Domain::usual_sigmoid_bias>("sigmoid_bias=-ln(keys)", Calls::attention,
                                       "sigmoid attention: its bias is -ln(keys), rounded to double",
                                       [](const CallTraits& call) { return !call.other_sigmoid_bias; }),
+    flag<&Domain::one_lambda>("lambda=shared", Calls::attention, "differential attention: all heads have one lambda",
+                              [](const CallTraits& call) { return !call.other_lambdas; }),
     flag<&Domain::compact>("compact", Calls::both,
                            "all elements stand side by side, whether strides say so or are NULL",
                            [](const CallTraits& call) { return call.compact; }),

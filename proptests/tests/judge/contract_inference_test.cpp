@@ -270,6 +270,14 @@ TEST(InferContract, WhatNoAnswerCanTellIsAssumed) {
   EXPECT_EQ(words["lse"], "lse=centred assumed");
 }
 
+TEST(InferContract, WeightsOfEightBitsAreFound) {
+  for (const auto& [format, found] : {std::pair{Format::e4m3, "weights=e4m3:2^8 "}, {Format::e5m2, "weights=e5m2 "}}) {
+    const std::string symbol =
+        format == Format::e4m3 ? "attention_correct_byte_weights" : "attention_correct_byte_weights_in_e5m2";
+    EXPECT_THAT(word(inferred_subject(symbol, Op::attention, format), "weights"), ::testing::StartsWith(found));
+  }
+}
+
 // Eight bits cannot tell long rows of coefficients apart.
 TEST(InferContract, AContractThatHoldsButSaysNothingIsNamed) {
   const Inference inference = inferred(inferred_subject("correct_top_p_softmax", Op::top_p_softmax, Format::e4m3));
