@@ -45,6 +45,9 @@ constexpr FileFlag file_flags[] = {
     {"--query,--q", Role::query, "Attention: (..., queries, dim), as (batch, heads, queries, dim) from the right"},
     {"--key,--k", Role::key, "Attention: (..., keys, dim)"},
     {"--value,--v", Role::value, "Attention: (..., keys, value dim)"},
+    {"--query2", Role::second_query, "differential_attention: the second map's, of the query's shape"},
+    {"--key2", Role::second_key, "differential_attention: of the key's shape"},
+    {"--lambdas", Role::lambda, "differential_attention: the factor of the second map, one a head"},
     {"--out", Role::out,
      "attention_backward: the forward pass's output, if the kernel read it; merge_states: the parts' outputs (parts, "
      "..., dim)"},
@@ -100,7 +103,7 @@ std::vector<OpFile> files_of(Op op) {
   if (op->takes_mask) input(Role::mask, false);
   if (op->attributes) {
     for (const Role role : {Role::sinks, Role::slopes, Role::bias}) input(role, false);
-    if (!is_attention_gradient(op) && !op->sigmoid) input(Role::dropout, false);
+    if (!is_attention_gradient(op) && op->may_drop()) input(Role::dropout, false);
   }
   if (merges_states(op)) {
     files.insert(files.end(), {{"output", true}, {"output-lse", true}});
@@ -109,7 +112,7 @@ std::vector<OpFile> files_of(Op op) {
     for (std::size_t i = 0; i < op->outputs.size(); ++i) files.push_back({op->outputs[i], i < needed});
   } else {
     files.push_back({"output", true});
-    if (has_scores(op)) files.insert(files.end(), {{"lse", false}, {"entropy", false}});
+    if (op->outputs.size() > 1) files.insert(files.end(), {{"lse", false}, {"entropy", false}});
   }
   return files;
 }
@@ -144,7 +147,7 @@ std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
           {"routed-scale", flags.routed_scale.has_value(), chooses},
           {"window", !flags.window.empty(), scores},
           {"softcap", flags.softcap.has_value(), loss || scores},
-          {"dropout-scale", flags.dropout_scale.has_value(), scores && !is_attention_gradient(op) && !op->sigmoid},
+          {"dropout-scale", flags.dropout_scale.has_value(), !is_attention_gradient(op) && op->may_drop()},
           {"top-left", flags.top_left, scores},
           {"sigmoid-bias", flags.sigmoid_bias.has_value(), op->sigmoid}};
 }

@@ -130,7 +130,7 @@ constexpr int sets_of_each_seed = 8;
 
 struct AccuracyFlags {
   int largest = 61;
-  std::string models = language_folder().string();
+  std::string models = learnt_language_folder().string();
   std::string out = "results/figure-8";
   LanguageEvaluationOptions evaluation;
 };
@@ -209,7 +209,8 @@ void add_accuracy_figure_run(Verb run) {
   auto [figure, flags] = run.add_verb<AccuracyFlags>(
       "figure-8", "Exact answers of small language models against the size of problems", run_accuracy);
   flags.evaluation.threads = std::max(1U, std::thread::hardware_concurrency());
-  figure.add_option("--models", flags.models, "Folder of folders, as run train-language writes them", typed("DIR"));
+  figure.add_option("--models", flags.models, "Folder of folders, as run train-language writes them [two algorithms]",
+                    typed("DIR"));
   figure.add_option("--seed", flags.evaluation.seed, "Seed of the problems", shown);
   figure.add_option("--problems", flags.evaluation.problems, "Of each algorithm, size and model", within(1, 1 << 20),
                     shown);

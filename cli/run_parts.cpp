@@ -36,6 +36,7 @@ LanguageKernels language_kernels() {
 }
 
 fs::path language_folder() { return model_folder().parent_path() / "language"; }
+fs::path learnt_language_folder() { return model_folder().parent_path() / "learnt"; }
 
 std::vector<LanguageModel> language_models_in(const std::string& flag, const std::string& folder) {
   std::error_code error;

@@ -22,8 +22,9 @@ std::vector<std::vector<experiments::SizeMeasure>> measure(const std::vector<exp
 /// throws   InputError when their library is missing
 experiments::LanguageKernels language_kernels();
 
-/// The folder of this project's language models.
+/// The folders of this project's language models: of all algorithms, and those that have learnt some of them.
 std::filesystem::path language_folder();
+std::filesystem::path learnt_language_folder();
 
 /// The models in the subfolders of a folder, ordered by name.
 /// throws   InputError that begins with the flag

@@ -13,7 +13,9 @@
 #include "cli/run_parts.hpp"
 #include "cli/signals.hpp"
 #include "cli/verbs.hpp"
+#include "experiments/language/language_curriculum.hpp"
 #include "experiments/language/language_training.hpp"
+#include "experiments/sha256.hpp"
 #include "experiments/trained_models.hpp"
 #include "experiments/training.hpp"
 #include "library/build_info.hpp"
@@ -25,14 +27,15 @@ using namespace experiments;
 
 namespace {
 
-constexpr int steps_of_a_line = 200;  // of loss.tsv: the mean loss since the line before or the start of the run
+constexpr int steps_of_a_line = 200;  // of loss.tsv: the mean loss since the line before or the start of the run, and
+                                      // with a gate the largest open size of each algorithm
 
 struct LanguageFlags {
   LanguageTrainingOptions training;
   std::string positions = to_string(Positions::rotary);
   std::string temperature = "plain";
   std::string weights = to_string(HeadWeights::softmax);
-  std::string algorithms, out;
+  std::string algorithms, from, out;
 };
 
 LanguageTrainingOptions options_of(const LanguageFlags& flags) {
@@ -54,8 +57,21 @@ LanguageTrainingOptions options_of(const LanguageFlags& flags) {
   return options;
 }
 
-TrainingState begin(const fs::path& checkpoint, const LanguageTrainingOptions& options) {
-  if (!fs::exists(checkpoint)) return start_training(options);
+// The parameters of --from, whose hash goes into the options.
+Floats first_parameters(const std::string& from, LanguageTrainingOptions& options) {
+  if (from.empty()) return {};
+  const LanguageModel model =
+      as_input_error<models::TensorFileError>(malformed, "--from: ", [&] { return read_language_model(from); });
+  if (model.design.shape != options.design.shape) {
+    throw InputError(usage, fmt::format("--from: {}: need the layers, width, heads and inner numbers of this training",
+                                        model.options));
+  }
+  options.from = sha256_of_file(fs::path(from) / "model.safetensors");
+  return model.parameters;
+}
+
+TrainingState begin(const fs::path& checkpoint, const LanguageTrainingOptions& options, const Floats& first) {
+  if (!fs::exists(checkpoint)) return start_training(options, first);
   try {
     return read_checkpoint(checkpoint, options);
   } catch (const models::TensorFileError& error) {
@@ -64,7 +80,8 @@ TrainingState begin(const fs::path& checkpoint, const LanguageTrainingOptions& o
 }
 
 int run_language_training(const LanguageFlags& flags) {
-  const LanguageTrainingOptions options = options_of(flags);
+  LanguageTrainingOptions options = options_of(flags);
+  const Floats first_ones = first_parameters(flags.from, options);
   const fs::path folder(flags.out), checkpoint = folder / "training.checkpoint";
   std::error_code error;
   fs::create_directories(folder, error);
@@ -72,7 +89,7 @@ int run_language_training(const LanguageFlags& flags) {
     throw InputError(usage, fmt::format("--out: need a folder that can be made, got '{}'", flags.out));
   }
   const LanguageKernels kernels = language_kernels();
-  TrainingState state = begin(checkpoint, options);
+  TrainingState state = begin(checkpoint, options, first_ones);
   const std::int64_t first = state.step;
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
@@ -89,7 +106,9 @@ int run_language_training(const LanguageFlags& flags) {
       sum += loss;
       ++summed;
       if (now.step % steps_of_a_line == 0) {
-        losses << fmt::format("{}\t{:.4f}\n", now.step, std::exchange(sum, 0) / std::exchange(summed, 0)) << std::flush;
+        losses << fmt::format("{}\t{:.4f}{}\n", now.step, std::exchange(sum, 0) / std::exchange(summed, 0),
+                              options.gate > 0 ? "\t" + Curriculum(options).open_sizes(now.nats) : "")
+               << std::flush;
       }
       if (now.step % 10 == 0) {
         progress.show(fmt::format("step {} of {}, loss {:.4f}, {:.1f} steps/s", now.step, options.steps, recent,
@@ -134,11 +153,18 @@ void add_language_train_run(Verb run) {
   train.add_option("--largest", options.largest, "Largest problems", within(2, 61), shown);
   train.add_option("--algorithms", flags.algorithms, "Algorithms of the texts, separated by commas [all]",
                    typed("LIST"));
-  train.add_option("--growth", options.growth, "Steps in which the largest problems grow from --smallest to --largest",
-                   within<std::int64_t>(0, 1LL << 40), shown);
+  train.add_option("--gate", options.gate,
+                   "Problems grow from --smallest to --largest, an algorithm's by one when its largest texts have less "
+                   "loss than this, in nats a character; 0: all sizes at once",
+                   within(0.0, 1e3), shown);
+  train.add_option("--from", flags.from, "Begin with the parameters of this model of the same shape [random ones]",
+                   typed("DIR"), existing);
   train.add_flag("--response-only", options.response_only, "Leave the first state out of the loss");
   train.add_option("--learning-rate", options.learning_rate, "Behind the warm-up; then it falls to 0 along a cosine",
                    within(1e-9, 10.0), shown);
+  train.add_option("--cool-down", options.cool_down,
+                   "Last steps, in which the learning rate falls along a line, from a constant; 0: along the cosine",
+                   within<std::int64_t>(0, 1LL << 40), shown);
   train.add_option("--warm-up", options.warm_up, "Steps in which the learning rate rises",
                    within<std::int64_t>(0, 1LL << 40), shown);
   train.add_option("--decay", options.weight_decay, "AdamW's, of the matrices", within(0.0, 1e3), shown);

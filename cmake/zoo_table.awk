@@ -15,7 +15,7 @@ BEGIN {
   own["linear_cross_entropy_backward"] = "dhidden|dweight"
   own["attention"] = own["adaptive_attention"] = "output|lse|entropy"
   own["attention_backward"] = "dq|dk|dv"
-  own["sigmoid_attention"] = "output"
+  own["sigmoid_attention"] = own["differential_attention"] = "output"
   own["merge_states"] = "out"
   own["topk_softmax"] = "weight"
   own["top_p_softmax"] = "kept"

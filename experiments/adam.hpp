@@ -14,6 +14,7 @@ struct TrainingState {
   Floats first_moment;   // Adam's, of the gradient
   Floats second_moment;  // of its square
   RandomWords words;
+  Floats nats = {};  // of a language model that trains by a curriculum: language_curriculum.hpp
 };
 
 /// Adam's numbers that all parameters of a step share (Kingma & Ba 2015, algorithm 1): beta1 0.9, epsilon 1e-8.

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_WEIGHT;
+constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_LAMBDA;
 
 // Runs a function that reads tensors; its errors become MalformedError.
 template <class Function>

@@ -99,7 +99,7 @@ void language_step(benchmark::State& state) {
   options.design.adaptive = state.range(0) == 1;
   options.design.weights = static_cast<HeadWeights>(state.range(1));
   TrainingState training = start_training(options);
-  const TokenBatch batch = draw_batch(options, 0, training.words);
+  const TokenBatch batch = draw_batch(options, training);
   const TurnTable<float> turns(options.design.shape);
   LanguageParts<float> parts(kernels, options.design, batch);
   Floats gradient(training.parameters.size());

@@ -97,7 +97,7 @@ std::string csv_of(const std::vector<LanguageRow>& rows) {
   return text;
 }
 
-constexpr int size_panel_width = 300, size_panel_height = 235, size_columns = 4, top = 45, size_left = 55;
+constexpr int size_panel_width = 300, size_panel_height = 235, size_columns = 4, top = 45, size_left = 70;
 constexpr std::array panel_colours{Colour::blue, Colour::green, Colour::vermillion};
 constexpr std::array<const char*, 3> column_words{"plain", "inference", "both"};
 
@@ -184,7 +184,10 @@ Figure language_accuracy(const std::vector<LanguageRow>& rows, const std::vector
     if (panels.empty() || panels.back().first != row.algorithm) panels.push_back({row.algorithm, {}});
     panels.back().second.push_back(row);
   }
-  const int count = static_cast<int>(panels.size()) + 1, lines = (count + size_columns - 1) / size_columns;
+  // The legend follows the panels. It is wider than one of them, so it does not stand in the last column.
+  const int count = static_cast<int>(panels.size()) + 1;
+  const int columns = count % size_columns == 0 ? size_columns - 1 : size_columns;
+  const int lines = (count + columns - 1) / columns;
   std::string script;
   for (std::size_t i = 0; i < panels.size(); ++i) {
     script += data_block(fmt::format("panel{}", i), csv_of(panels[i].second));
@@ -194,7 +197,7 @@ Figure language_accuracy(const std::vector<LanguageRow>& rows, const std::vector
       "trace and answer in percent against the size of problems; grey: sizes of the training'\n"
       "set xrange [3:50]\nset yrange [-4:104]\nset xtics (4, 12, 24, 32, 48) offset 0, 0.4\nset ytics 50\nunset key\n"
       "set object 1 rectangle from {},graph 0 to {},graph 1 behind fillcolor rgb '#eeeeee' fillstyle solid noborder\n",
-      lines, size_columns, static_cast<double>(size_left) / (size_columns * size_panel_width),
+      lines, columns, static_cast<double>(size_left) / (columns * size_panel_width),
       30.0 / (top + lines * size_panel_height), 1 - static_cast<double>(top + 25) / (top + lines * size_panel_height),
       75.0 / (top + lines * size_panel_height), smallest, largest);
   for (std::size_t i = 0; i < panels.size(); ++i) {
@@ -203,7 +206,7 @@ Figure language_accuracy(const std::vector<LanguageRow>& rows, const std::vector
   }
   script += size_legend(rows[0]) + "unset multiplot\n";
   return {{{"figure_8", csv_of(rows)}, {"figure_8_all", csv_of(totals)}},
-          {{"figure_8", size_columns * size_panel_width, top + lines * size_panel_height, script}}};
+          {{"figure_8", columns * size_panel_width, top + lines * size_panel_height, script}}};
 }
 
 }  // namespace softcheck::experiments

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "experiments/language/language_curriculum.hpp"
 #include "experiments/language/language_training.hpp"
 #include "experiments/trained_models.hpp"
 #include "models/read/file_source.hpp"
@@ -83,11 +84,23 @@ Floats take_language(const TensorFile& file, const std::string& prefix, const La
   return values;
 }
 
-void require_no_more(const TensorFile& file, const LanguageShape& shape, std::size_t times, const std::string& name) {
-  const std::size_t count = times * named_places(shape).size();
+void require_no_more(const TensorFile& file, const LanguageShape& shape, std::size_t times, std::size_t others,
+                     const std::string& name) {
+  const std::size_t count = times * named_places(shape).size() + others;
   if (file.tensors.size() == count) return;
   throw models::TensorFileError(
       fmt::format("{}: need the {} tensors of the language model, got {}", name, count, file.tensors.size()));
+}
+
+constexpr const char* nats_tensor = "curriculum.nats";
+
+Floats take_nats(const TensorFile& file, const LanguageTrainingOptions& options, const std::string& name) {
+  const std::size_t count = Curriculum(options).begin().size();
+  const auto found = file.tensors.find(nats_tensor);
+  if (found == file.tensors.end() || found->second.values.size() != count) {
+    throw models::TensorFileError(fmt::format("{}: need a tensor '{}' of {} numbers", name, nats_tensor, count));
+  }
+  return {found->second.values.begin(), found->second.values.end()};
 }
 
 const std::string& language_metadata(const TensorFile& file, const std::string& key, const std::string& name) {
@@ -159,7 +172,7 @@ TensorFile language_tensors(const LanguageShape& shape, const Floats& parameters
 
 Floats language_parameters(const LanguageShape& shape, const TensorFile& file, const std::string& name) {
   Floats values = take_language(file, "", shape, name);
-  require_no_more(file, shape, 1, name);
+  require_no_more(file, shape, 1, 0, name);
   return values;
 }
 
@@ -168,6 +181,10 @@ void write_checkpoint(const std::filesystem::path& path, const TrainingState& st
   TensorFile file = language_tensors(options.design.shape, state.parameters);
   put_language(file, "adam.first.", options.design.shape, state.first_moment);
   put_language(file, "adam.second.", options.design.shape, state.second_moment);
+  if (!state.nats.empty()) {
+    file.tensors[nats_tensor] = {{static_cast<std::int64_t>(state.nats.size())},
+                                 {state.nats.begin(), state.nats.end()}};
+  }
   std::ostringstream words;
   words << state.words;
   file.metadata = {{"options", to_text(options)}, {"step", std::to_string(state.step)}, {"words", words.str()}};
@@ -185,7 +202,8 @@ TrainingState read_checkpoint(const std::filesystem::path& path, const LanguageT
   state.parameters = take_language(file, "", options.design.shape, name);
   state.first_moment = take_language(file, "adam.first.", options.design.shape, name);
   state.second_moment = take_language(file, "adam.second.", options.design.shape, name);
-  require_no_more(file, options.design.shape, 3, name);
+  if (options.gate > 0) state.nats = take_nats(file, options, name);
+  require_no_more(file, options.design.shape, 3, state.nats.empty() ? 0 : 1, name);
   std::istringstream words(language_metadata(file, "words", name)), step(language_metadata(file, "step", name));
   words >> state.words;
   step >> state.step;

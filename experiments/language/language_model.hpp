@@ -93,6 +93,7 @@ struct TokenBatch {
   std::vector<int> positions = {};            // empty: none
   std::vector<std::int64_t> begins = {0};     // of each text, and the end of the last
   std::vector<int> places = {}, labels = {};  // tokens whose next one is predicted, and that one
+  std::vector<std::size_t> cells = {};        // of each text in a curriculum; empty: without one
 
   int tokens() const { return static_cast<int>(ids.size()); }
   int texts() const { return static_cast<int>(begins.size()) - 1; }

@@ -44,6 +44,8 @@ class LanguageParts {
   void attend_back(int layer, const Real* projected, const Real* d_attended, int tokens, Real* d_projected);
   /// The mean over the targets, and its gradient where that is not null.
   Real cross_entropy(const Real* logits, int targets, const int* labels, Real* d_logits);
+  /// Of each target, from the last call of cross_entropy().
+  const std::vector<Real>& losses() const { return losses_; }
 
   /// Called after each layer's attention in float, if a kernel computed it.
   std::function<void(const LayerSeen&)> seen = {};

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "experiments/language/algorithms/problem.hpp"
+#include "experiments/language/language_curriculum.hpp"
 
 namespace softcheck::experiments {
 namespace {
@@ -20,10 +21,10 @@ void check(const LanguageTrainingOptions& options, const TrainingState& state) {
   check_design(options.design);
   if (options.steps < 0 || options.warm_up < 0 || options.tokens_per_step < 1 || options.smallest < 2 ||
       options.largest < options.smallest || options.largest > 61 || !(options.learning_rate > 0) ||
-      !(options.weight_decay >= 0) || !(options.clip > 0) || options.growth < 0) {
+      !(options.weight_decay >= 0) || !(options.clip > 0) || !(options.gate >= 0) || options.cool_down < 0) {
     throw std::invalid_argument(
-        "train: need steps, warm-up and growth >= 0, tokens >= 1, sizes from 2 to 61, a rate and a clip > 0 and a "
-        "decay >= 0, got " +
+        "train: need steps, warm-up and cool-down >= 0, tokens >= 1, sizes from 2 to 61, a rate and a clip > 0, a "
+        "decay and a gate >= 0, got " +
         to_text(options));
   }
   const std::size_t count = LanguagePlaces{options.design.shape}.count();
@@ -68,8 +69,10 @@ std::string to_text(const LanguageTrainingOptions& options) {
   const HeadWeights weights = options.design.weights;
   std::string more = weights == HeadWeights::softmax ? "" : " attention=" + to_string(weights);
   if (!options.algorithms.empty()) more += fmt::format(" algorithms={}", fmt::join(options.algorithms, ","));
-  if (options.growth > 0) more += fmt::format(" growth={}", options.growth);
+  if (options.gate > 0) more += fmt::format(" gate={}", options.gate);
+  if (options.cool_down > 0) more += fmt::format(" cool-down={}", options.cool_down);
   if (options.response_only) more += " loss=response";
+  if (!options.from.empty()) more += " from=" + options.from;
   return fmt::format(
       "model=language seed={} steps={} rate={} warm-up={} decay={} clip={} tokens={} sizes={}-{} layers={} width={} "
       "heads={} inner={} positions={} temperature={}{}",
@@ -82,17 +85,22 @@ double learning_rate_at(const LanguageTrainingOptions& options, std::int64_t ste
   if (step < options.warm_up) {
     return options.learning_rate * static_cast<double>(step + 1) / static_cast<double>(options.warm_up);
   }
+  if (options.cool_down > 0) {
+    const double left = static_cast<double>(options.steps - step) / static_cast<double>(options.cool_down);
+    return options.learning_rate * std::min(1.0, left);
+  }
   const double done = static_cast<double>(step - options.warm_up) /
                       static_cast<double>(std::max<std::int64_t>(1, options.steps - options.warm_up));
   return options.learning_rate * (1 + std::cos(std::numbers::pi * done)) / 2;
 }
 
-TrainingState start_training(const LanguageTrainingOptions& options) {
+TrainingState start_training(const LanguageTrainingOptions& options, const Floats& begin) {
   TrainingState state;
   state.words.seed(options.seed);
-  state.parameters = initial_language_parameters(options.design.shape, state.words);
+  state.parameters = begin.empty() ? initial_language_parameters(options.design.shape, state.words) : begin;
   state.first_moment.assign(state.parameters.size(), 0);
   state.second_moment.assign(state.parameters.size(), 0);
+  if (options.gate > 0) state.nats = Curriculum(options).begin();
   return state;
 }
 
@@ -109,25 +117,17 @@ std::vector<std::string> parse_algorithms(const std::string& list) {
   return names;
 }
 
-int largest_size_at(const LanguageTrainingOptions& options, std::int64_t step) {
-  if (step >= options.growth) return options.largest;
-  const std::int64_t sizes = options.largest - options.smallest + 1;
-  return options.smallest + static_cast<int>(step * sizes / options.growth);
-}
-
-TokenBatch draw_batch(const LanguageTrainingOptions& options, std::int64_t step, RandomWords& words) {
+TokenBatch draw_batch(const LanguageTrainingOptions& options, TrainingState& state) {
   TokenBatch batch;
-  const auto sizes = static_cast<std::uint64_t>(largest_size_at(options, step) - options.smallest + 1);
-  const auto& names = options.algorithms;
+  const Curriculum curriculum(options);
   while (batch.tokens() < options.tokens_per_step) {
-    const std::size_t drawn = uniform_below(words, names.empty() ? algorithms().size() : names.size());
-    const Algorithm& algorithm = names.empty() ? algorithms()[drawn] : algorithm_named(names[drawn]);
-    const int size = options.smallest + static_cast<int>(uniform_below(words, sizes));
-    const Problem problem = draw_problem(algorithm, size, words);
+    const std::size_t cell = options.gate > 0 ? curriculum.draw(state.nats, state.words) : curriculum.draw(state.words);
+    const Problem problem = draw_problem(curriculum.algorithm_of(cell), curriculum.size_of(cell), state.words);
     add_text(batch, problem.question + problem.response,
              options.response_only ? problem.question.size() : problem.trace_begin);
+    if (options.gate > 0) batch.cells.push_back(cell);
   }
-  place_for_training(batch, options.design.positions, words);
+  place_for_training(batch, options.design.positions, state.words);
   return batch;
 }
 
@@ -137,7 +137,7 @@ void train(TrainingState& state, const LanguageTrainingOptions& options, const L
   const TurnTable<float> turns(options.design.shape);
   Floats gradient(state.parameters.size());
   while (state.step < options.steps) {
-    const TokenBatch batch = draw(options, state.step, state.words);
+    const TokenBatch batch = draw(options, state);
     LanguageParts<float> parts(kernels, options.design, batch);
     float loss = 0;
     {
@@ -146,6 +146,7 @@ void train(TrainingState& state, const LanguageTrainingOptions& options, const L
                                                parts.calls(), gradient.data());
       adam_step(state, gradient, options);
     }
+    if (!batch.cells.empty()) Curriculum(options).learn(batch, parts.losses(), state.nats);
     ++state.step;
     if (!watch(state, loss)) return;
   }

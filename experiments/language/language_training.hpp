@@ -19,15 +19,17 @@ struct LanguageTrainingOptions {
   LanguageDesign design = {};
   std::uint64_t seed = 1;
   std::int64_t steps = 2000;
-  double learning_rate = 3e-3;  // after the warm-up, and then along a cosine to 0
+  double learning_rate = 3e-3;  // after the warm-up, and then along a cosine to 0, or as cool_down says
   std::int64_t warm_up = 100;   // steps in which it rises from 0
+  std::int64_t cool_down = 0;   // the last steps, in which a constant rate falls to 0 along a line; 0: the cosine
   double weight_decay = 0.1;    // AdamW's, of the matrices: the rate times it is taken off
   double clip = 1;              // the largest norm of a step's gradient; a longer one is scaled down to it
   int tokens_per_step = 2048;   // problems are drawn until a step has this many
   int smallest = 4, largest = 12;
   std::vector<std::string> algorithms = {};  // that texts are drawn from; none: all
-  std::int64_t growth = 0;     // steps in which the largest size of the texts rises from smallest to largest
+  double gate = 0;             // > 0: sizes open one by one, once the loss a character is below it, in nats: Curriculum
   bool response_only = false;  // the loss leaves out the first state, which the question ends with
+  std::string from = {};       // SHA-256 of the model whose parameters the training begins with; empty: random ones
 };
 
 /// Words of a line such as "seed=1,steps=2000", in results and in metadata.
@@ -38,20 +40,18 @@ std::string to_text(const LanguageTrainingOptions& options);
 /// throws   std::invalid_argument if it has none
 LanguageDesign design_of(const std::string& options);
 
-TrainingState start_training(const LanguageTrainingOptions& options);
+/// begin   the parameters of options.from; empty: random ones
+TrainingState start_training(const LanguageTrainingOptions& options, const Floats& begin = {});
 
 /// Names of algorithms between commas.
 ///
 /// throws   std::invalid_argument as algorithm_named(), also for a name that stands twice
 std::vector<std::string> parse_algorithms(const std::string& list);
 
-/// The largest size in a step, from 0 on.
-int largest_size_at(const LanguageTrainingOptions& options, std::int64_t step);
+/// The problems of a step: algorithms and sizes uniform, or as the curriculum draws them.
+TokenBatch draw_batch(const LanguageTrainingOptions& options, TrainingState& state);
 
-/// The problems of a step: algorithms and sizes uniform.
-TokenBatch draw_batch(const LanguageTrainingOptions& options, std::int64_t step, RandomWords& words);
-
-using BatchSource = std::function<TokenBatch(const LanguageTrainingOptions&, std::int64_t step, RandomWords&)>;
+using BatchSource = std::function<TokenBatch(const LanguageTrainingOptions&, TrainingState&)>;
 
 /// The learning rate of a step, from 0 on.
 double learning_rate_at(const LanguageTrainingOptions& options, std::int64_t step);

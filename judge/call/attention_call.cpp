@@ -9,6 +9,7 @@
 
 #include "judge/call/sequence_layout.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
+#include "proptests/generators/attention/attention_second.hpp"
 #include "proptests/generators/drawing/draw.hpp"
 #include "proptests/generators/text/case_text.hpp"
 
@@ -80,8 +81,9 @@ std::size_t interleaved(const AttentionShape& s, const TensorPlace& place, std::
 }
 
 bool has_query_heads(Role role) {
-  static constexpr std::array roles{Role::query, Role::mask,         Role::out,    Role::lse,  Role::out_gradient,
-                                    Role::sinks, Role::lse_gradient, Role::slopes, Role::bias, Role::dropout};
+  static constexpr std::array roles{Role::query,        Role::mask,    Role::out,          Role::lse,
+                                    Role::out_gradient, Role::sinks,   Role::lse_gradient, Role::slopes,
+                                    Role::bias,         Role::dropout, Role::second_query, Role::lambda};
   return std::ranges::find(roles, role) != roles.end();
 }
 
@@ -221,6 +223,25 @@ void lay_out_each(const AttentionCase& a, TensorCall& call) {
 
 }  // namespace
 
+namespace {
+
+// Splits queries and keys into those of both maps, and adds the second one's and lambda.
+void add_second_map(const AttentionCase& a, TensorCall& call) {
+  call.op = SOFTCHECK_OP_DIFFERENTIAL_ATTENTION;
+  for (const auto& [input, role] : {std::pair{0, Role::second_query}, {1, Role::second_key}}) {
+    InputTensor& first = call.inputs[static_cast<std::size_t>(input)];
+    TwoMaps maps = two_maps(first.values, a.shape.dim, *first.place.format);
+    first.values = std::move(maps.first);
+    InputTensor second{first.place, std::move(maps.second)};
+    call.inputs.push_back(std::move(second));
+    call.roles.push_back(role);
+  }
+  call.inputs.push_back({compact_place(scalars_of(a.format), {a.shape.heads()}), a.attributes.lambdas});
+  call.roles.push_back(Role::lambda);
+}
+
+}  // namespace
+
 TensorCall attention_call(const AttentionCase& a, numerics::Format scalars) {
   if (a.sequences.any()) {
     TensorCall sequences = SequenceLayout(a).call(scalars);
@@ -234,10 +255,13 @@ TensorCall attention_call(const AttentionCase& a, numerics::Format scalars) {
   call.inputs.push_back({compact_place(a.format, {s.batch, s.heads(), s.queries, s.dim}), a.queries});
   call.inputs.push_back({compact_place(a.cache_format(), {s.batch, s.kv_heads, s.keys, s.dim}), a.keys});
   call.inputs.push_back({compact_place(a.cache_format(), {s.batch, s.kv_heads, s.keys, s.value_dim}), a.values});
-  if (!a.mask.empty()) call.inputs.push_back(mask_tensor(a));
   if (a.needs_version_2()) {
     call.op = a.attributes.sigmoid_bias ? SOFTCHECK_OP_SIGMOID_ATTENTION : SOFTCHECK_OP_ATTENTION;
     call.roles = {Role::query, Role::key, Role::value};
+  }
+  if (!a.attributes.lambdas.empty()) add_second_map(a, call);
+  if (!a.mask.empty()) call.inputs.push_back(mask_tensor(a));
+  if (a.needs_version_2()) {
     if (!a.mask.empty()) call.roles.push_back(Role::mask);
     add_attributes(a, call);
   }

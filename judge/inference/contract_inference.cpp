@@ -22,7 +22,7 @@ void learn_from_failures(const KernelJudgement& judgement, ContractSearch& searc
   for (const PropertyFinding& property : judgement.properties) {
     const auto& found = property.outcome.counterexample;
     if (!found || !found->error.empty()) continue;
-    if (found->case_text.starts_with("attention")) {
+    if (found->case_text.starts_with("attention") || found->case_text.starts_with("linear")) {
       AttentionCase attention;
       from_text(found->case_text, attention);
       search.add(attention);

@@ -70,7 +70,7 @@ bool is_item(double value, std::size_t n) {
 }
 
 std::string_view to_string(Role role) {
-  static constexpr std::array<std::string_view, 29> names{"logits",
+  static constexpr std::array<std::string_view, 32> names{"logits",
                                                           "mask",
                                                           "q",
                                                           "k",
@@ -98,7 +98,10 @@ std::string_view to_string(Role role) {
                                                           "temperature",
                                                           "teacher",
                                                           "hidden",
-                                                          "weight"};
+                                                          "weight",
+                                                          "q2",
+                                                          "k2",
+                                                          "lambdas"};
   return names.at(static_cast<std::size_t>(role));
 }
 

@@ -41,6 +41,7 @@ class AttentionOp;
   OP(attention)                   \
   OP(adaptive_attention)          \
   OP(sigmoid_attention)           \
+  OP(differential_attention)      \
   OP(attention_backward)          \
   OP(linear_cross_entropy)        \
   OP(linear_cross_entropy_backward)
@@ -76,6 +77,9 @@ enum class Role : std::uint32_t {
   teacher = SOFTCHECK_ROLE_TEACHER,
   hidden = SOFTCHECK_ROLE_HIDDEN,
   weight = SOFTCHECK_ROLE_WEIGHT,
+  second_query = SOFTCHECK_ROLE_SECOND_QUERY,
+  second_key = SOFTCHECK_ROLE_SECOND_KEY,
+  lambda = SOFTCHECK_ROLE_LAMBDA,
 };
 
 /// How many values an input or output has.
@@ -162,6 +166,7 @@ struct OpTraits {
   bool optional_theta = false;  // a loss: calls have a theta other than 1 if the domain has temperature
   bool adaptive = false;        // beta follows from the entropy (Appendix G)
   bool sigmoid = false;         // attention: its weights are sigmoids, not a softmax
+  bool differential = false;    // attention: its output is the difference of two maps'
   bool takes_mask = true;
   bool takes_infinities = true;   // -inf marks a masked item
   bool saved_logarithms = false;  // in the first input, -inf is log(0), an ordinary number
@@ -179,6 +184,8 @@ struct OpTraits {
   /// the queries, its classes the keys.
   constexpr bool is_attention() const { return inputs.front().role == Role::query || is_linear(); }
   constexpr bool is_linear() const { return inputs.front().role == Role::hidden; }
+  /// May calls have a dropout?
+  constexpr bool may_drop() const { return attributes && !sigmoid && !differential; }
   /// The drawn row has the log-sum-exps of states. In a call it is the last input; its shape is (n, rows), that of
   /// vectors (n, rows, width); it is f32 if the other inputs have 16 bits.
   constexpr bool is_of_states() const { return inputs.front().role == Role::lse; }

@@ -66,6 +66,13 @@ AttentionTensors::AttentionTensors(const TensorTask& task)
   const std::int64_t heads = scores[of_heads];
   sinks_ = vector_of_heads(input_of(task, Role::sinks), "sinks", heads, 0, static_cast<std::size_t>(heads));
   slopes_ = vector_of_heads(input_of(task, Role::slopes), "slopes", heads, 0, static_cast<std::size_t>(heads));
+  lambdas_ = vector_of_heads(input_of(task, Role::lambda), "lambdas", heads, 0, static_cast<std::size_t>(heads));
+  for (std::size_t k = 0; k < 2 && task.op->differential; ++k) {
+    const Role role = k == 0 ? Role::second_query : Role::second_key;
+    const std::string name(to_string(role));
+    require_shape(name, input_of(task, role)->shape, own_input(task, k).shape);
+    second_.push_back(of_four(*input_of(task, role), name));
+  }
   query_.resize(dim_);
   row_.value_size = value_dim_;
   row_.scale = task.scale;
@@ -113,6 +120,12 @@ void AttentionTensors::load_head(std::size_t batch, std::size_t head) {
   key_kinds_.resize(keys_);
   for (std::size_t j = 0; j < keys_; ++j) {
     key_kinds_[j] = kinds_of(std::span<const double>(head_keys_).subspan(j * dim_, dim_));
+  }
+  if (!second_.empty()) {
+    row_.second_keys = decoded_head(second_[1], wanted[0], wanted[1]);
+    for (std::size_t j = 0; j < keys_; ++j) {
+      key_kinds_[j] |= kinds_of(std::span<const double>(row_.second_keys).subspan(j * dim_, dim_));
+    }
   }
   values_finite_ = kinds_of(head_values_) == 0;
 }
@@ -189,10 +202,16 @@ QueryKind AttentionTensors::load(std::size_t number) {
   load_terms(batch, head, static_cast<std::size_t>(at[2]));
   decode_elements(inputs_[0], walk_.offset(number, inputs_[0].strides), inputs_[0].strides[of_dim], query_);
   row_.query = query_;
+  if (!second_.empty()) {
+    row_.second_query.resize(dim_);
+    decode_elements(second_[0], walk_.offset(number, second_[0].strides), second_[0].strides[of_dim],
+                    row_.second_query);
+    row_.lambda = lambdas_[head];
+  }
   row_.keys = head_keys_;
   row_.values = head_values_;
   find_columns();
-  const NumberKinds own = kinds_of(query_);
+  const NumberKinds own = kinds_of(query_) | kinds_of(row_.second_query);
   NumberKinds met = own;
   bool sees = false;
   for (std::size_t j = 0; j < keys_; ++j) {

@@ -78,12 +78,13 @@ class AttentionTensors {
   void find_columns();
 
   const TensorTask& task_;
-  std::array<GivenTensor, 3> inputs_;   // q, k, v with four dimensions
-  GivenTensor mask_;                    // (batch, heads, queries, keys)
-  std::optional<GivenTensor> bias_;     // same shape as the mask
-  std::optional<GivenTensor> kept_;     // the dropout, of the same shape
-  std::vector<double> sinks_, slopes_;  // (heads) or empty
-  RowWalk walk_;                        // (batch, heads, queries)
+  std::array<GivenTensor, 3> inputs_;             // q, k, v with four dimensions
+  std::vector<GivenTensor> second_;               // q2 and k2 likewise, or none
+  GivenTensor mask_;                              // (batch, heads, queries, keys)
+  std::optional<GivenTensor> bias_;               // same shape as the mask
+  std::optional<GivenTensor> kept_;               // the dropout, of the same shape
+  std::vector<double> sinks_, slopes_, lambdas_;  // (heads) or empty
+  RowWalk walk_;                                  // (batch, heads, queries)
   std::size_t dim_ = 0, keys_ = 0, value_dim_ = 0;
   std::array<std::int64_t, 4> loaded_{-1, -1, -1, -1};  // batch and head of the decoded keys, and of the decoded values
   std::vector<double> query_, head_keys_, head_values_, usual_values_;

@@ -26,7 +26,8 @@ std::optional<Enclosure> score_of(const AttentionRow& row, std::size_t j) {
 std::optional<EnclosedRow> weights_of(const AttentionTask& task, const AttentionRow& row,
                                       std::span<const std::size_t> items) {
   // The oracles handle these.
-  if (row.has_terms() || row.sink || task.op->sigmoid || !row.kept.empty()) return std::nullopt;
+  const bool of_softmax = !task.op->sigmoid && !task.op->differential;
+  if (row.has_terms() || row.sink || !of_softmax || !row.kept.empty()) return std::nullopt;
   std::vector<std::optional<Enclosure>> scores;
   for (const std::size_t j : items) {
     scores.push_back(score_of(row, j));

@@ -214,6 +214,16 @@ std::int64_t integer_at(const GivenTensor& tensor, std::int64_t offset) {
   return value;
 }
 
+std::optional<std::size_t> label_at(const GivenTensor& labels, const RowWalk& walk, std::size_t row,
+                                    std::int64_t classes, std::int64_t ignored) {
+  const std::int64_t label = integer_at(labels, walk.offset(row, labels.strides));
+  if (label == ignored) return std::nullopt;
+  if (label >= 0 && label < classes) return static_cast<std::size_t>(label);
+  throw std::invalid_argument("labels: need one of " + std::to_string(classes) + " classes, or ignore_index " +
+                              std::to_string(ignored) + ", got " + std::to_string(label) + " at " +
+                              shape_text(walk.index(row)));
+}
+
 void hide_masked(const GivenTensor& mask, std::int64_t offset, std::int64_t stride, double hidden,
                  std::span<double> items) {
   const std::byte* byte = mask.first + offset;

@@ -88,6 +88,13 @@ std::vector<double> decoded(const GivenTensor& tensor);
 /// One element of an integer tensor.
 std::int64_t integer_at(const GivenTensor& tensor, std::int64_t offset);
 
+/// A row's label; nothing if the row is ignored.
+///
+/// row      of the labels' shape
+/// throws   std::invalid_argument unless the label is a class or ignored
+std::optional<std::size_t> label_at(const GivenTensor& labels, const RowWalk& walk, std::size_t row,
+                                    std::int64_t classes, std::int64_t ignored);
+
 /// Sets items[i] to `hidden` if its mask byte is 0, and keeps it otherwise.
 void hide_masked(const GivenTensor& mask, std::int64_t offset, std::int64_t stride, double hidden,
                  std::span<double> items);

@@ -25,7 +25,7 @@ Shape leading(const GivenTensor& tensor) { return {tensor.shape.begin(), tensor.
 
 class LinearTensors {
  public:
-  explicit LinearTensors(const TensorTask& task) : task_(task) {
+  explicit LinearTensors(const TensorTask& task) {
     require_task(task);
     const GivenTensor &hidden = *input_of(task, Role::hidden), &weight = *input_of(task, Role::weight),
                       &labels = *input_of(task, Role::labels);
@@ -43,7 +43,10 @@ class LinearTensors {
             weight_,
             {},
             upstream_};
-    read_labels(labels);
+    const RowWalk walk(labels.shape);
+    for (std::size_t i = 0; i < walk.rows(); ++i) {
+      call.labels.push_back(label_at(labels, walk, i, weight.shape[0], task.attributes.ignore_index));
+    }
     if (upstream != nullptr && call.rows() * call.classes > most_logits) {
       throw std::invalid_argument("hidden: need at most " + std::to_string(most_logits) +
                                   " logits for a gradient, got " + std::to_string(call.rows() * call.classes));
@@ -76,21 +79,6 @@ class LinearTensors {
   std::vector<bool> usual;  // rows without a NaN and an infinity, or ignored
 
  private:
-  void read_labels(const GivenTensor& labels) {
-    const RowWalk walk(labels.shape);
-    for (std::size_t i = 0; i < walk.rows(); ++i) {
-      const std::int64_t label = integer_at(labels, walk.offset(i, labels.strides));
-      const bool ignored = label == task_.attributes.ignore_index;
-      if (!ignored && (label < 0 || label >= static_cast<std::int64_t>(call.classes))) {
-        throw std::invalid_argument("labels: need classes below " + std::to_string(call.classes) + ", or " +
-                                    std::to_string(task_.attributes.ignore_index) + " to ignore a row, got " +
-                                    std::to_string(label) + " in row " + std::to_string(i));
-      }
-      call.labels.push_back(ignored ? std::nullopt : std::optional(static_cast<std::size_t>(label)));
-    }
-  }
-
-  const TensorTask& task_;
   std::vector<double> hidden_, weight_, upstream_;
   std::vector<QueryKind> kinds_;
   bool spoilt_ = false;  // an ignored row has a NaN or an infinity, which its factor 0 may keep

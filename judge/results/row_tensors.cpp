@@ -102,13 +102,8 @@ void RowTensors::require_auxiliary(std::size_t k) {
   auxiliary_.push_back(tensor);
   if (task_.op->filters) return require_filter(k, name);
   if (!task_.op->inputs[k].is_index) return;
-  const std::int64_t classes = logits_.shape.back(), ignored = task_.attributes.ignore_index;
   for (std::size_t row = 0; row < rows(); ++row) {
-    const std::int64_t label = integer_at(tensor, walk_.offset(row, tensor.strides));
-    if ((label >= 0 && label < classes) || label == ignored) continue;
-    throw std::invalid_argument(name + ": need one of " + std::to_string(classes) + " classes, or ignore_index " +
-                                std::to_string(ignored) + ", got " + std::to_string(label) + " at " +
-                                shape_text(index(row)));
+    label_at(tensor, walk_, row, logits_.shape.back(), task_.attributes.ignore_index);
   }
 }
 

@@ -84,7 +84,7 @@ void require_roles(const TensorTask& task) {
   bool fits = roles.size() == task.inputs.size() && std::ranges::all_of(needed, has);
   for (const Role role : roles) {
     const bool term = role == Role::sinks || role == Role::slopes || role == Role::bias ||
-                      (role == Role::dropout && !is_attention_gradient(task.op) && !task.op->sigmoid);
+                      (role == Role::dropout && !is_attention_gradient(task.op) && task.op->may_drop());
     const bool known = definition_of(task.op, role) != nullptr || (role == Role::mask && task.op->takes_mask) ||
                        (term && task.op->attributes) || (role == Role::lse_gradient && is_attention_gradient(task.op));
     if (!known) {
@@ -103,8 +103,8 @@ void require_roles(const TensorTask& task) {
 bool is_cache(const TensorTask& task, Role role, const GivenTensor& tensor, numerics::Format of_queries) {
   const auto bits = [](numerics::Format format) { return numerics::properties(format).storage_bits; };
   const GivenTensor* const keys = input_of(task, Role::key);
-  const bool cached =
-      task.op->is_attention() && !is_attention_gradient(task.op) && (role == Role::key || role == Role::value);
+  const bool cached = task.op->is_attention() && !is_attention_gradient(task.op) &&
+                      (role == Role::key || role == Role::value || role == Role::second_key);
   return cached && tensor.format && keys->format == tensor.format && bits(*tensor.format) < bits(of_queries);
 }
 
@@ -234,7 +234,8 @@ Role role_of_format(Op op) { return op->is_of_states() ? op->inputs[1].role : op
 bool is_wide(Op op, Role role) {
   if (op->is_of_states()) return role == op->inputs[0].role;
   if (!op->is_attention()) return definition_of(op, role) != nullptr && definition_of(op, role)->is_wide;
-  return (role == Role::lse || role == Role::lse_gradient || role == Role::sinks || role == Role::slopes);
+  return role == Role::lse || role == Role::lse_gradient || role == Role::sinks || role == Role::slopes ||
+         role == Role::lambda;
 }
 
 bool merges_states(Op op) { return !op->is_attention() && op->inputs[0].role == Role::lse; }

@@ -7,6 +7,7 @@
 
 #include "judge/ops/attention/attention_thresholds.hpp"
 #include "judge/ops/attention/claim_verdict.hpp"
+#include "judge/ops/attention/differential_thresholds.hpp"
 #include "judge/ops/attention/sigmoid_thresholds.hpp"
 #include "judge/ops/rows/call_judge.hpp"
 #include "judge/results/attention_tensors.hpp"
@@ -94,7 +95,7 @@ DoubleBounds masked_value(const Contract& contract, const AttentionRow& row, std
     if (!std::isfinite(value)) return {nan, nan};
     sum += Enclosure(value);
   }
-  return bounds_of(sum / Enclosure::integer(n));
+  return bounds_of((Enclosure(1) - Enclosure(row.lambda)) * sum / Enclosure::integer(n));  // lambda may be 0
 }
 
 std::vector<std::size_t> visible_items(const AttentionRow& row) {
@@ -107,6 +108,7 @@ std::vector<std::size_t> visible_items(const AttentionRow& row) {
 
 // The limit of a column with an infinity, or NaN.
 double infinite_column(const AttentionRow& row, std::size_t c) {
+  if (row.lambda != 0) return nan;  // a difference of weights may have any sign
   double limit = 0;
   for (std::size_t j = 0; j < row.visible.size(); ++j) {
     if (row.visible[j] != 0 && !std::isfinite(row.values[j * row.value_size + c])) {
@@ -151,11 +153,11 @@ void granted_query(const AttentionTask& task, AttentionTensors& tensors, QueryKi
   std::vector<std::size_t> left;
   const AttentionRow row = tensors.usual_row(left);
   const VisibleKeys visible(task.contract, row);
-  if (task.op->sigmoid) {
-    const SigmoidThresholds thresholds(task, row, visible);
+  const auto of_columns = [&](const auto& thresholds) {
     for (std::size_t k = 0; k < left.size(); ++k) allowed[left[k]] = granted(task.contract, thresholds.column(k));
-    return;
-  }
+  };
+  if (task.op->sigmoid) return of_columns(SigmoidThresholds(task, row, visible));
+  if (task.op->differential) return of_columns(DifferentialThresholds(task, row, visible));
   const AttentionThresholds thresholds(task, row, visible);
   const bool usable = thresholds.usable();
   Contract of_scalars = task.contract;

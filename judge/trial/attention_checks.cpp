@@ -59,7 +59,7 @@ AttentionAttributes changed(AttentionAttributes a) {
   longer(a.window_left);
   longer(a.window_right);
   a.softcap /= 2;
-  for (std::vector<double>* numbers : {&a.sinks, &a.slopes, &a.bias, &a.kept, &a.lse_gradients}) {
+  for (std::vector<double>* numbers : {&a.sinks, &a.slopes, &a.bias, &a.kept, &a.lse_gradients, &a.lambdas}) {
     std::ranges::reverse(*numbers);
   }
   for (double& slope : a.slopes) slope /= 2;
@@ -153,7 +153,7 @@ Certificates AttentionTrial::after_others(const AttentionCase& attention) {
   other.mask.clear();
   other.causal = !attention.causal && every_query_sees_a_key(attention);
   return in_turn({{scaled, " (half the scale)"},
-                  {swapped, " (queries and values backwards)"},
+                  {swapped, attention.attributes.classes ? " (rows backwards)" : " (queries and values backwards)"},
                   {other, other.causal ? " (causal)" : " (not causal)"},
                   {attention, " (after other calls)"}});
 }
@@ -307,6 +307,7 @@ Certificates AttentionTrial::after_other_attributes(const AttentionCase& attenti
   none.attributes = {};
   none.attributes.top_left = attention.attributes.top_left;
   none.attributes.cache = attention.attributes.cache;
+  none.attributes.lambdas = attention.attributes.lambdas;
   return in_turn({{attention, ""},
                   {other, " (other attributes)"},
                   {none, " (no attributes)"},

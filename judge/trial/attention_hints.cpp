@@ -166,7 +166,7 @@ std::string AttentionHints::domain(const KernelSubject& subject) const {
          "'; to judge the kernel inside it: " + command_line(smaller);
 }
 
-std::string AttentionHints::block() const {
+std::string AttentionHints::block(Op op) const {
   constexpr std::uint64_t least = 7;  // fewer keys are no block
   const auto words = calls_.explanation();
   if (!words || words->unexplained) return "";
@@ -175,14 +175,15 @@ std::string AttentionHints::block() const {
   Domain few;
   few.lengths["keys"] = {0, keys->second.most, 1};
   if (to_string(few) != to_string(words->domain)) return "";
-  return "every call that fails has more than " + std::to_string(keys->second.most) +
-         " keys: look at how blocks of keys are joined";
+  const std::string what = op->is_linear() ? "classes" : "keys";
+  return "cause: every call that fails has more than " + std::to_string(keys->second.most) + " " + what +
+         ": look at how blocks of " + what + " are joined";
 }
 
 std::vector<std::string> AttentionHints::lines(const KernelSubject& subject) const {
   std::string line = reading();
   if (line.empty()) line = domain(subject);
-  if (line.empty()) line = block();
+  if (line.empty()) line = block(subject.op);
   return line.empty() ? std::vector<std::string>{} : std::vector<std::string>{line};
 }
 

@@ -35,7 +35,7 @@ class AttentionHints {
  private:
   std::string reading() const;
   std::string domain(const KernelSubject& subject) const;
-  std::string block() const;
+  std::string block(Op op) const;
 
   RefusalLog calls_;  // records failing calls as refused
   std::size_t probed_ = 0;

@@ -17,9 +17,9 @@ AttentionOptions cases_for(const KernelSubject& subject) {
   AttentionOptions cases;
   cases.format = subject.contract.input;
   cases.domain = subject.op.attention_op().narrowed(subject.domain);
-  cases.gradients = subject.op->is_linear() || std::ranges::any_of(subject.op->inputs, [](const OpInput& input) {
-                      return input.role == Role::out_gradient;
-                    });
+  cases.gradients = std::ranges::any_of(subject.op->inputs, [](const OpInput& input) {
+    return input.role == Role::out_gradient || input.role == Role::upstream;
+  });
   cases.sigmoid = subject.op->sigmoid;
   // Adaptive attention multiplies the scores' errors by beta's.
   const double more = subject.op->adaptive ? 8 : 1;
@@ -72,7 +72,7 @@ CoveringSize covering_size(Effort effort, const KernelSubject& subject, bool gra
       return {{full.work / 8, full.numbers / 2, full.judged / 4}, 2, 1};
     case Effort::normal:
       // Cheaper calls cover nearly all pairs, too; only some pairs of two large sizes need more.
-      full.work /= gradients ? 4 : subject.op->adaptive ? 2 : 1;
+      full.work /= gradients ? 4 : subject.op->adaptive || subject.op->differential ? 2 : 1;
       return {full, std::nullopt, 1};
     case Effort::deep:
     case Effort::exhaustive:
@@ -113,8 +113,8 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
     }
     return claims;
   };
-  // Any call may have a key that no query sees.
-  all = with(all, {"kernel.masked_row"}, cases.gradients || domain.has_fixed_mask());
+  // Any call may have a key that no query sees, or an ignored row.
+  all = with(all, {"kernel.masked_row"}, cases.gradients || subject.op->is_linear() || domain.has_fixed_mask());
   // An ignored row of a linear layer's loss sees nothing.
   const bool sees_nothing = !subject.op->is_linear() ? may_see_nothing(domain, cases.gradients)
                                                      : !domain.no_ignored || (subject.op->outputs.size() > 1 &&
@@ -178,7 +178,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   if (nans) {
     add("ANanReachesWhoeverMeetsIt", with(all, {"kernel.nan_row"}), plain, &AttentionTrial::with_a_nan);
   }
-  const CoveringSize size = covering_size(options.effort, subject, cases.gradients);
+  const CoveringSize size = covering_size(options.effort, subject, cases.gradients || subject.op->is_linear());
   AttentionOptions covering = cases;
   covering.blind_queries = !domain.all_see;
   covering.attributes = domain.has_attributes();
@@ -234,6 +234,10 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
 void require_replayable_attention(const KernelSubject& subject, std::string_view case_text) {
   AttentionCase attention;
   from_text(case_text, attention);
+  if (attention.attributes.classes != subject.op->is_linear()) {
+    throw std::invalid_argument(std::string("need a case that begins with \"") +
+                                (subject.op->is_linear() ? "linear\"" : "attention\""));
+  }
   const std::string dtype(numerics::properties(subject.contract.input).name);
   if (attention.format != subject.contract.input) {
     throw std::invalid_argument("need a case of the kernel's dtype, " + dtype + ", got one of " +

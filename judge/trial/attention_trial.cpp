@@ -303,15 +303,16 @@ void AttentionTrial::compare_alone(const AttentionCase& attention, const Outputs
   const std::optional<AttentionCase> query = query_alone(attention, b, h, queries - 1);
   if (!query) return;  // the query has no keys
   const AttentionCase& alone = *query;
-  const Outputs single = call(alone, " (one query alone)", certificates);
+  const std::string what = attention.attributes.classes ? "row" : "query", remark = " (one " + what + " alone)";
+  const Outputs single = call(alone, remark, certificates);
   if (single.empty()) return;
   // Compare as many outputs as the single query's call returned: the kernel may refuse some of them there.
   const Outputs same_outputs(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(single.size()));
   const std::vector<double> among = op().results_of_query(attention, same_outputs, last),
                             by_itself = op().results_of_query(alone, single, 0);
-  if (!same_bits(among, by_itself)) judge(alone, single, " (one query alone)", certificates);
+  if (!same_bits(among, by_itself)) judge(alone, single, remark, certificates);
   kernel_.compare(among, by_itself, required_.batch_invariant, "kernel.batch_invariant",
-                  "not batch-invariant: a query gave different bits in another layout or batch",
+                  "not batch-invariant: a " + what + " gave different bits in another layout or batch",
                   asked(attention, "", last), certificates);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -134,6 +135,15 @@ std::vector<ContractForms::Form> ContractForms::forms() const {
     if (stored == base_.input) either([](Contract& contract) { contract.scale = ScaleUse::stored; });
   }
   if (has_word("theta")) either([](Contract& contract) { contract.theta = ThetaUse::before; });
+  if (op_->is_attention() && has_word("weights") && properties(base_.input).storage_bits == 8) {
+    // As large as a weight of 1 allows, or not multiplied.
+    for (const int power : {std::ilogb(properties(base_.input).largest), 0}) {
+      forms.push_back([=, format = base_.input](Contract& contract) {
+        contract.weights = format;
+        contract.weights_power = power;
+      });
+    }
+  }
   if (has_word("exp_floor")) forms.push_back([](Contract& contract) { contract.least_exp = least_normal; });
   // Fewest words first.
   std::ranges::stable_sort(forms, {}, [&](const Form& form) {
@@ -209,6 +219,7 @@ Contract ContractForms::without_weaker_words(const Contract& contract) const {
   if (is_narrow(contract)) own.accumulator = base_.accumulator;
   if (!is_own_exponential(contract)) own = with_exponential(own, worst_own_exponential);
   for (const auto& [key, word] : stored_words) own.*word = base_.*word;
+  own.weights_power = base_.weights_power;
   if (own.scale == ScaleUse::stored) own.scale = base_.scale;
   return own;
 }

@@ -37,8 +37,13 @@ Domain domain_of(std::string_view words, Op op) {
   if (chooses && domain.routes() && domain.bounds_logits()) {
     throw std::invalid_argument("domain: need no logits<= or spread<= for a router, whose logits lie in [-16, 16]");
   }
-  if (domain.dropout && op->sigmoid) {
-    throw std::invalid_argument("domain: dropout needs --op attention or attention_backward, got sigmoid_attention");
+  if (domain.dropout && op->is_attention() && !op->may_drop()) {
+    throw std::invalid_argument("domain: dropout needs --op attention or attention_backward, got " +
+                                std::string(to_string(op)));
+  }
+  if (domain.one_lambda && !op->differential) {
+    throw std::invalid_argument("domain: lambda=shared needs --op differential_attention, got --op " +
+                                std::string(to_string(op)));
   }
   if (domain.cache && (!op->is_attention() || op->optional_outputs != 0)) {
     throw std::invalid_argument("domain: cache= needs --op attention or adaptive_attention, got " +

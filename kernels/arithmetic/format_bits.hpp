@@ -69,7 +69,7 @@ struct ByteFormat {
   constexpr std::uint32_t rebase() const { return static_cast<std::uint32_t>(127 - bias) << 23; }
 };
 
-/// OFP8's e4m3 ("e4m3fn") and e5m2 (OCP, revision 1.0), with the codes of DLPack 1.1.
+/// The two formats of OFP8 (OCP, revision 1.0), with the codes of DLPack 1.1.
 inline constexpr ByteFormat byte_formats[]{{10, 3, 7, false}, {12, 2, 15, true}};
 
 /// What becomes of a number beyond those of a format of 8 bits: infinity, or NaN where there is none; or the largest.

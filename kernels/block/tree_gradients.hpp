@@ -14,13 +14,12 @@ namespace tree {
 /// keeps_weights        whether results are the weights of the last sum times a factor; these then stay in registers
 /// sums                 1 for S = sum w, 2 for T = sum w z too
 /// of_labels            whether it is a cross-entropy
-/// clusters             whether a cluster may hold a row
 /// inputs               2 if the op reads y and g
 /// adds_products        whether that op's sum is of y g, not of g
 /// number               the softcheck_op of its calls of version 2; 0: version 1
 struct Op {
   static constexpr bool of_rows = false, has_theta = true, keeps_weights = false, adds_products = false,
-                        of_labels = false, clusters = false;
+                        of_labels = false;
   static constexpr int sums = 1, inputs = 1, number = 0;
 };
 struct SoftmaxBackwardKernel : Op {

@@ -15,7 +15,7 @@ namespace softcheck::kernels {
 namespace tree {
 
 struct SoftmaxKernel : Op {
-  static constexpr bool keeps_weights = true, clusters = true;
+  static constexpr bool keeps_weights = true;
 };
 struct LogSoftmaxKernel : Op {};
 struct LogsumexpKernel : Op {
@@ -79,6 +79,8 @@ struct TreeStatistics {
     return fused(static_cast<double>(k), ln2, fused(2 * z * t, atanh_series<1>(t), 2 * z));
   }
   /// ln S - T / S; NaN of a row without a softmax.
+  ///
+  /// error    B6 of sum=tree (tree_entropy_theta_b6 of theory/proofs/strict_kernels/tree_entropy.v)
   SOFTCHECK_BODY double entropy() const {
     // 1 / sum within an eighth by its bits, and then within 2.5e-4; after two steps 4e-15.
     float near = std::bit_cast<float>(0x7ef311c3U - std::bit_cast<std::uint32_t>(sum));
@@ -260,36 +262,56 @@ struct WarpRows {
   }
 };
 
+/// The rows of a team among so many of them.
+template <class Op, int vectors, bool held, class Team, BlockContext B, class Element>
+SOFTCHECK_BODY void rows_of(Team& team, const TreeArguments<B, Element>& arguments, std::int64_t first,
+                            std::int64_t teams) {
+  for (std::int64_t row = first; row < arguments.logits.rows; row += teams) {
+    row_of<Op, vectors, held>(team, arguments, opaque(row));
+  }
+}
+
 /// A block a row: held in its registers, or read part by part. A warp holds whole tiles.
 template <int vectors, bool held>
 struct BlockRows {
   static_assert(vectors % stripes == 0);
-  static constexpr std::size_t shared_bytes = 3 * 2 * most_team_warps * sizeof(float);
+  static constexpr std::size_t shared_bytes = team_buffers * most_sums * most_team_warps * sizeof(float);
   static constexpr int rows_at_once(int) { return 1; }
   template <class Op, BlockContext B, class Element>
   static SOFTCHECK_BODY void run(B& block, const TreeArguments<B, Element>& arguments) {
     BlockTeam<B> team(block);
-    for (std::int64_t row = block.index(); row < arguments.logits.rows; row += block.count()) {
-      row_of<Op, vectors, held>(team, arguments, opaque(row));
-    }
+    rows_of<Op, vectors, held>(team, arguments, block.index(), block.count());
   }
 };
 
-/// A cluster a row, as BlockRows.
-template <int vectors, bool held>
+/// A cluster a row, held in the registers of its blocks.
+template <int vectors>
 struct ClusterRows {
   static constexpr int rows_at_once(int) { return 1; }
   static constexpr std::size_t shared_bytes =
-      BlockRows<vectors, held>::shared_bytes + 3 * 2 * most_team_blocks * sizeof(float);
+      BlockRows<vectors, true>::shared_bytes + team_buffers * most_sums * most_cluster_blocks * sizeof(float);
   template <class Op, ClusterContext B, class Element>
   static SOFTCHECK_BODY void run(B& block, const TreeArguments<B, Element>& arguments) {
-    ClusterTeam<B> team(block);
-    const std::int64_t clusters = block.count() / block.cluster_size();
-    for (std::int64_t row = block.index() / block.cluster_size(); row < arguments.logits.rows; row += clusters) {
-      row_of<Op, vectors, held>(team, arguments, opaque(row));
-    }
+    BlocksTeam<B, ClusterExchange<B>> team(block);
+    rows_of<Op, vectors, true>(team, arguments, block.index() / block.cluster_size(),
+                               block.count() / block.cluster_size());
   }
 };
+
+/// Some blocks of a cooperative launch a row, as BlockRows.
+template <int vectors, bool held>
+struct GridRows {
+  static constexpr std::size_t shared_bytes = BlockRows<vectors, held>::shared_bytes;
+  template <class Op, GridContext B, class Element>
+  static SOFTCHECK_BODY void run(B& block, const TreeArguments<B, Element>& arguments, const GridMemory<B>& memory) {
+    BlocksTeam<B, GridExchange<B>> team(block, memory);
+    rows_of<Op, vectors, held>(team, arguments, team.exchange.team(), block.count() / memory.blocks);
+  }
+};
+template <class Rows>
+inline constexpr bool of_grid = false;
+template <int vectors, bool held>
+inline constexpr bool of_grid<GridRows<vectors, held>> = true;
 
 /// Returns take(Rows, warps of a block) for the layout in which a thread holds at most 32 items, in f32 of both inputs.
 /// The choice changes no bit.

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/block/cluster.hpp"
+#include "kernels/block/grid.hpp"
 #include "kernels/block/tree_packets.hpp"
 
 // The threads that hold a row together, and their sums in the order of kernels/block/tree_order.hpp.
@@ -21,8 +22,37 @@ struct WarpTeam {
   SOFTCHECK_BODY void join_warps(int, float (&)[count], float, Join) {}
 };
 
-/// The most warps of a BlockTeam.
-inline constexpr int most_team_warps = 16;
+/// x[0] to x[count - 1] joined in pairs; count is a power of two.
+template <int count, class Join>
+SOFTCHECK_BODY float joined_in_pairs(const float* x, Join join) {
+  if constexpr (count == 1) {
+    return x[0];
+  } else {
+    return join(joined_in_pairs<count / 2>(x, join), joined_in_pairs<count / 2>(x + count / 2, join));
+  }
+}
+
+/// get(0) to get(count - 1), of at most most of them, joined in pairs by a warp, in all its lanes; neutral stands
+/// behind the last.
+template <int most, BlockContext B, class Get, class Join>
+SOFTCHECK_BODY float joined_by_warp(B& block, int count, float neutral, Get get, Join join) {
+  constexpr int lanes = most < warp_size ? most : warp_size, own = most / lanes;
+  float of[own];
+  SOFTCHECK_UNROLL
+  for (int k = 0; k < own; ++k) {
+    const int i = own * (block.lane() % lanes) + k;
+    of[k] = i < count ? get(i) : neutral;
+  }
+  float x = joined_in_pairs<own>(of, join);
+  SOFTCHECK_UNROLL
+  for (int d = 1; d < lanes; d *= 2) x = join(x, block.shuffle_xor(whole_warp, x, d));
+  return x;
+}
+
+// Sums that a team joins at once, and the buffers for them: 0 and 1 in turn for sums, 2 for the maximum.
+inline constexpr int most_sums = 2, team_buffers = 3;
+/// The most warps of a block, blocks of a cluster and of a grid that hold a row together.
+inline constexpr int most_team_warps = 16, most_cluster_blocks = 16, most_grid_blocks = 128;
 
 /// All warps of a block, 1 to 16 of them, which together hold a row.
 template <BlockContext B>
@@ -31,7 +61,7 @@ struct BlockTeam {
   typename B::template Shared<float> partials;
   int turn = 0;
 
-  static constexpr int most_sums = 2, numbers = 3 * most_sums * most_team_warps;
+  static constexpr int numbers = team_buffers * most_sums * most_team_warps;
   SOFTCHECK_BODY explicit BlockTeam(B& b) : block(b), partials(b.template shared<float>(numbers)) {}
 
   SOFTCHECK_BODY int warp() const { return block.warp(); }
@@ -41,7 +71,7 @@ struct BlockTeam {
   /// read.
   template <int count, class Join>
   SOFTCHECK_BODY void join_warps(int buffer, float (&x)[count], float neutral, Join join) {
-    const int begin = buffer * most_sums * most_team_warps, from = block.lane() % most_team_warps;
+    const int begin = buffer * most_sums * most_team_warps;
     SOFTCHECK_UNROLL
     for (int i = 0; i < count; ++i) {
       if (block.lane() == 0) partials.store(begin + i * most_team_warps + warp(), x[i]);
@@ -49,48 +79,98 @@ struct BlockTeam {
     block.sync();
     SOFTCHECK_UNROLL
     for (int i = 0; i < count; ++i) {
-      x[i] = from < warps() ? partials.load(begin + i * most_team_warps + from) : neutral;
-      SOFTCHECK_UNROLL
-      for (int d = 1; d < most_team_warps; d *= 2) x[i] = join(x[i], block.shuffle_xor(whole_warp, x[i], d));
+      x[i] = joined_by_warp<most_team_warps>(
+          block, warps(), neutral, [&](int k) { return partials.load(begin + i * most_team_warps + k); }, join);
     }
   }
 };
 
-/// The most blocks of a ClusterTeam.
-inline constexpr int most_team_blocks = 16;
-
-/// All warps of the blocks of a cluster, 1 to 16 of them, which together hold a row.
+/// Numbers that the blocks of a cluster pass to each other: each writes its own into the shared memory of all.
 template <ClusterContext B>
-struct ClusterTeam {
+struct ClusterExchange {
+  static constexpr int most = most_cluster_blocks;
+  static constexpr int numbers = team_buffers * most_sums * most;
   B& block;
-  BlockTeam<B> own;
   typename B::template Shared<float> of_blocks;
-  int turn = 0;
 
-  static constexpr int numbers = 3 * BlockTeam<B>::most_sums * most_team_blocks;
-  SOFTCHECK_BODY explicit ClusterTeam(B& b) : block(b), own(b), of_blocks(b.template shared<float>(numbers)) {
+  SOFTCHECK_BODY explicit ClusterExchange(B& b) : block(b), of_blocks(b.template shared<float>(numbers)) {
     block.sync_cluster();  // the others have begun
   }
+  SOFTCHECK_BODY int rank() const { return block.cluster_rank(); }
+  SOFTCHECK_BODY int count() const { return block.cluster_size(); }
+  SOFTCHECK_BODY void put(int begin, float x) const {
+    if (block.rank() < count()) block.of_block(of_blocks, block.rank()).store(begin + rank(), x);
+  }
+  SOFTCHECK_BODY void meet() { block.sync_cluster(); }
+  SOFTCHECK_BODY float get(int i) const { return of_blocks.load(i); }
+};
 
-  SOFTCHECK_BODY int warp() const { return block.cluster_rank() * own.warps() + own.warp(); }
-  SOFTCHECK_BODY int warps() const { return block.cluster_size() * own.warps(); }
-  /// As BlockTeam's, over the warps of a block and then over the blocks, each of which writes its x to all.
+/// Global memory of the teams of a grid: blocks that hold a row together.
+///
+/// blocks     of a team: a power of two, at most most_grid_blocks
+/// counters   apart of each team, 0 before the launch; teams do not wait for each other's lines of the cache
+/// partials   numbers of each team
+template <BlockContext B>
+struct GridMemory {
+  static constexpr int apart = 32, numbers = team_buffers * most_sums * most_grid_blocks;
+  int blocks;
+  typename B::template Global<std::uint32_t> counters;
+  typename B::template Global<float> partials;
+};
+
+/// Numbers that blocks of a grid pass to each other through global memory.
+template <GridContext B>
+struct GridExchange {
+  static constexpr int most = most_grid_blocks;
+  B& block;
+  const GridMemory<B>& memory;
+  std::uint32_t passed = 0;  // signals of the team's blocks so far
+
+  SOFTCHECK_BODY std::int64_t team() const { return block.index() / count(); }
+  SOFTCHECK_BODY int rank() const { return static_cast<int>(block.index() % count()); }
+  SOFTCHECK_BODY int count() const { return memory.blocks; }
+  SOFTCHECK_BODY void put(int begin, float x) const {
+    if (block.rank() == 0) memory.partials.store(team() * memory.numbers + begin + rank(), x);
+  }
+  SOFTCHECK_BODY void meet() {
+    passed += static_cast<std::uint32_t>(count());
+    if (block.rank() == 0) {
+      block.signal(memory.counters, team() * memory.apart);
+      block.wait_for(memory.counters, team() * memory.apart, passed);
+    }
+    block.sync();
+  }
+  SOFTCHECK_BODY float get(int i) const { return memory.partials.load(team() * memory.numbers + i); }
+};
+
+/// All warps of several blocks, which together hold a row. put(begin, x) leaves a block's number at begin + rank() for
+/// all; behind meet() each has those of the others.
+template <class B, class Exchange>
+struct BlocksTeam {
+  B& block;
+  BlockTeam<B> own;
+  Exchange exchange;
+  int turn = 0;
+
+  template <class... Memory>
+  SOFTCHECK_BODY explicit BlocksTeam(B& b, const Memory&... memory) : block(b), own(b), exchange{b, memory...} {}
+
+  SOFTCHECK_BODY int warp() const { return exchange.rank() * own.warps() + own.warp(); }
+  SOFTCHECK_BODY int warps() const { return exchange.count() * own.warps(); }
+  /// As BlockTeam's, over the warps of a block and then over the blocks. Two calls in turn must use different buffers
+  /// here, too.
   template <int count, class Join>
   SOFTCHECK_BODY void join_warps(int buffer, float (&x)[count], float neutral, Join join) {
     own.join_warps(buffer, x, neutral, join);
-    const int begin = buffer * BlockTeam<B>::most_sums * most_team_blocks, from = block.lane() % most_team_blocks;
+    constexpr int most = Exchange::most;
+    const int begin = buffer * most_sums * most;
+    SOFTCHECK_UNROLL
+    for (int i = 0; i < count; ++i) exchange.put(begin + i * most, x[i]);
+    exchange.meet();
     SOFTCHECK_UNROLL
     for (int i = 0; i < count; ++i) {
-      if (block.rank() < block.cluster_size()) {
-        block.of_block(of_blocks, block.rank()).store(begin + i * most_team_blocks + block.cluster_rank(), x[i]);
-      }
-    }
-    block.sync_cluster();
-    SOFTCHECK_UNROLL
-    for (int i = 0; i < count; ++i) {
-      x[i] = from < block.cluster_size() ? of_blocks.load(begin + i * most_team_blocks + from) : neutral;
-      SOFTCHECK_UNROLL
-      for (int d = 1; d < most_team_blocks; d *= 2) x[i] = join(x[i], block.shuffle_xor(whole_warp, x[i], d));
+      x[i] = joined_by_warp<most>(
+          block, exchange.count(), neutral, [&](int k) { return exchange.get(begin + i * most + k); }, join);
     }
   }
 };

@@ -8,6 +8,7 @@
 #include "kernels/block/split_attention.hpp"
 #include "kernels/cuda/attention_call.cuh"
 #include "kernels/cuda/block.cuh"
+#include "kernels/cuda/stream_memory.cuh"
 #include "kernels/entry/ops.hpp"
 
 namespace softcheck::kernels {
@@ -38,25 +39,6 @@ __global__ void __launch_bounds__(attention_threads, least_blocks)
   SplitBlock block;
   merge_parts_body<adaptive>(block, arguments);
 }
-
-/// Memory allocated on the stream: work that is queued during the object's lifetime may use it.
-template <class T>
-struct StreamMemory {
-  T* data = nullptr;
-  std::int64_t count;
-  cudaStream_t stream;
-
-  StreamMemory(std::int64_t elements, cudaStream_t queue) : count(elements), stream(queue) {
-    const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(elements, 1)) * sizeof(T);
-    if (cudaMallocAsync(reinterpret_cast<void**>(&data), bytes, stream) != cudaSuccess) data = nullptr;
-  }
-  StreamMemory(const StreamMemory&) = delete;
-  StreamMemory& operator=(const StreamMemory&) = delete;
-  ~StreamMemory() {
-    if (data != nullptr) cudaFreeAsync(data, stream);
-  }
-  CudaView<T> view() const { return {data, count}; }
-};
 
 struct CudaSplitAttention {
   using Block = SplitBlock;

@@ -11,6 +11,7 @@
 #include "kernels/block/abi/tree_layouts.hpp"
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/device_call.cuh"
+#include "kernels/cuda/stream_memory.cuh"
 #include "kernels/entry/tree_ops.hpp"
 
 namespace softcheck::kernels {
@@ -21,6 +22,16 @@ constexpr int most_threads = most_team_warps * warp_size;
 // A thread of a block whose size the launch chooses.
 struct TreeBlock : CudaBlock<most_threads> {
   __device__ __forceinline__ int size() const { return static_cast<int>(blockDim.x); }
+
+  __device__ __forceinline__ void signal(const Global<std::uint32_t>& counters, std::int64_t i) {
+    asm volatile("red.release.gpu.add.u32 [%0], 1;" ::"l"(counters.data() + i) : "memory");
+  }
+  __device__ __forceinline__ void wait_for(const Global<std::uint32_t>& counters, std::int64_t i, std::uint32_t count) {
+    std::uint32_t counter;
+    do {
+      asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(counter) : "l"(counters.data() + i) : "memory");
+    } while (!has_reached(counter, count));
+  }
 
   // Clusters, which devices before 9.0 lack.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -34,16 +45,9 @@ struct TreeBlock : CudaBlock<most_threads> {
   __device__ __forceinline__ Shared<T> of_block(const Shared<T>& view, int block) const {
     return {static_cast<T*>(__cluster_map_shared_rank(view.data(), static_cast<unsigned>(block))), view.size()};
   }
-#else
-  __device__ __forceinline__ int cluster_rank() const { return 0; }
-  __device__ __forceinline__ int cluster_size() const { return 1; }
-  __device__ __forceinline__ void sync_cluster() { __syncthreads(); }
-  template <class T>
-  __device__ __forceinline__ Shared<T> of_block(const Shared<T>& view, int) const {
-    return view;
-  }
 #endif
 };
+static_assert(GridContext<TreeBlock>);
 
 // 64 registers a thread: eight blocks of 128 threads on a multiprocessor, or two of 512. Some of sm_80's code needs
 // more.
@@ -71,11 +75,19 @@ __global__ void __launch_bounds__(most_threads, least_blocks)
 }
 
 // One block on a multiprocessor.
+template <class Op, int vectors, class Element>
+__global__ void __launch_bounds__(most_threads, 1)
+    tree_cluster_kernel([[maybe_unused]] const TreeArguments<TreeBlock, Element> arguments) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  TreeBlock block;
+  ClusterRows<vectors>::template run<Op>(block, arguments);
+#endif
+}
 template <class Op, int vectors, bool held, class Element>
 __global__ void __launch_bounds__(most_threads, 1)
-    tree_cluster_kernel(const TreeArguments<TreeBlock, Element> arguments) {
+    tree_grid_kernel(const TreeArguments<TreeBlock, Element> arguments, const GridMemory<TreeBlock> memory) {
   TreeBlock block;
-  ClusterRows<vectors, held>::template run<Op>(block, arguments);
+  GridRows<vectors, held>::template run<Op>(block, arguments, memory);
 }
 
 template <class Op, class Element, int vectors>
@@ -91,9 +103,13 @@ constexpr auto kernel_of(BlockRows<vectors, held>) {
   }
 }
 
+template <class Op, class Element, int vectors>
+constexpr auto kernel_of(ClusterRows<vectors>) {
+  return tree_cluster_kernel<Op, vectors, Element>;
+}
 template <class Op, class Element, int vectors, bool held>
-constexpr auto kernel_of(ClusterRows<vectors, held>) {
-  return tree_cluster_kernel<Op, vectors, held, Element>;
+constexpr auto kernel_of(GridRows<vectors, held>) {
+  return tree_grid_kernel<Op, vectors, held, Element>;
 }
 
 // From kernels/cuda/tuned/*.tsv; the last line names no op.
@@ -126,29 +142,44 @@ struct TreeLauncher {
   int run(const TreeArguments<Block, Element>& arguments, int default_warps) const {
     const std::int64_t rows = arguments.logits.rows, columns = arguments.logits.columns;
     if (rows == 0) return 0;
-    const auto launch = [&]<class Rows>(Rows, int warps, int cluster = 1) {
-      if (cluster > 1) {
-        if (attribute(cudaDevAttrComputeCapabilityMajor) < 9) return 1;
-        cudaLaunchAttribute size{};
-        size.id = cudaLaunchAttributeClusterDimension;
-        size.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
-        cudaLaunchConfig_t config{};
-        config.gridDim = static_cast<unsigned>(std::min<std::int64_t>(rows, 1 << 20) * cluster);
-        config.blockDim = static_cast<unsigned>(warps * warp_size);
-        config.dynamicSmemBytes = Rows::shared_bytes;
-        config.stream = stream;
-        config.attrs = &size;
-        config.numAttrs = 1;
-        return cudaLaunchKernelEx(&config, kernel_of<Op, Element>(Rows()), arguments) == cudaSuccess ? 0 : 1;
+    const auto launch = [&]<class Rows>(Rows, int warps, int blocks = 1) {
+      constexpr std::int64_t most_teams = 1 << 20;  // they take rows in turn: a grid need not hold them all
+      cudaLaunchAttribute attributes{};
+      cudaLaunchConfig_t config{};
+      config.blockDim = static_cast<unsigned>(warps * warp_size);
+      config.dynamicSmemBytes = Rows::shared_bytes;
+      config.stream = stream;
+      config.attrs = &attributes;
+      config.numAttrs = blocks > 1;
+      const auto run_teams = [&](std::int64_t teams, const auto&... memory) {
+        config.gridDim = static_cast<unsigned>(teams * blocks);
+        const auto kernel = kernel_of<Op, Element>(Rows());
+        if (cudaLaunchKernelEx(&config, kernel, arguments, memory...) == cudaSuccess) return 0;
+        cudaGetLastError();  // clears the error: another layout may follow
+        return 1;
+      };
+      if constexpr (of_grid<Rows>) {
+        using Memory = GridMemory<Block>;
+        const std::int64_t teams = std::min<std::int64_t>(rows, attribute(cudaDevAttrMultiProcessorCount) / blocks);
+        const StreamMemory<std::uint32_t> counters(teams * Memory::apart, stream);
+        const StreamMemory<float> partials(teams * Memory::numbers, stream);
+        if (teams == 0 || counters.data == nullptr || partials.data == nullptr ||
+            cudaMemsetAsync(counters.data, 0, static_cast<std::size_t>(counters.count) * sizeof(std::uint32_t),
+                            stream) != cudaSuccess) {
+          return 1;
+        }
+        attributes.id = cudaLaunchAttributeCooperative;
+        attributes.val.cooperative = 1;
+        return run_teams(teams, Memory{blocks, counters.view(), partials.view()});
+      } else {
+        if (blocks > 1 && attribute(cudaDevAttrComputeCapabilityMajor) < 9) return 1;
+        attributes.id = cudaLaunchAttributeClusterDimension;
+        attributes.val.clusterDim = {static_cast<unsigned>(blocks), 1, 1};
+        const std::int64_t at_once = Rows::rows_at_once(warps);
+        return run_teams(std::min((rows + at_once - 1) / at_once, most_teams));
       }
-      const std::int64_t at_once = Rows::rows_at_once(warps);
-      // Blocks take rows in turn: the grid need not hold them all.
-      const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((rows + at_once - 1) / at_once, 1 << 20));
-      kernel_of<Op, Element>(Rows())<<<blocks, warps * warp_size, Rows::shared_bytes, stream>>>(arguments);
-      return cudaGetLastError() == cudaSuccess ? 0 : 1;
     };
-    return with_chosen_layout<Op, Element>(DefaultRows(), default_warps, columns, tuned_for<Op, Element>(columns),
-                                           launch);
+    return with_chosen_layout<Element>(DefaultRows(), default_warps, columns, tuned_for<Op, Element>(columns), launch);
   }
 };
 

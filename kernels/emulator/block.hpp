@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "kernels/block/cluster.hpp"
+#include "kernels/block/grid.hpp"
 #include "kernels/emulator/machine.hpp"
 #include "kernels/emulator/views.hpp"
 
@@ -31,17 +32,24 @@ class Block {
   int size() const { return machine_.shape().threads; }
   int lane() const { return rank() % warp_size; }
   int warp() const { return rank() / warp_size; }
-  std::int64_t index() const { return machine_.block_index() + cluster_rank(); }
+  std::int64_t index() const { return machine_.block_index() + rank_ / size(); }
   std::int64_t count() const { return machine_.shape().blocks; }
 
   void sync(SourceLine where = SourceLine::here()) { machine_.sync(rank_, where); }
-  int cluster_rank() const { return rank_ / size(); }
+  int cluster_rank() const { return rank_ / size() % cluster_size(); }
   int cluster_size() const { return machine_.shape().cluster; }
   void sync_cluster(SourceLine where = SourceLine::here()) { machine_.sync_cluster(rank_, where); }
   template <class T>
   Shared<T> of_block(const Shared<T>& view, int block) const {
     return view.moved(static_cast<std::ptrdiff_t>(machine_.shared_begin(block * size())) -
                       static_cast<std::ptrdiff_t>(machine_.shared_begin(rank_)));
+  }
+  void signal(const Global<std::uint32_t>& counters, std::int64_t i, SourceLine where = SourceLine::here()) {
+    if (std::uint32_t* counter = counters.place(i, where)) machine_.signal(rank_, counter, where);
+  }
+  void wait_for(const Global<std::uint32_t>& counters, std::int64_t i, std::uint32_t count,
+                SourceLine where = SourceLine::here()) {
+    if (const std::uint32_t* counter = counters.place(i, where)) machine_.wait_for(rank_, counter, count, where);
   }
   void sync_warp(unsigned mask, SourceLine where = SourceLine::here()) {
     machine_.warp_operation(rank_, {WarpCall::sync, mask, where, nullptr, nullptr, 0, 0});
@@ -143,6 +151,6 @@ class Block {
   std::size_t shared_used_ = 0;
 };
 
-static_assert(ClusterContext<Block>);
+static_assert(ClusterContext<Block> && GridContext<Block>);
 
 }  // namespace softcheck::kernels::emulator

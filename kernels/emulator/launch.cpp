@@ -15,6 +15,7 @@ namespace {
 constexpr int most_threads = 1024;
 constexpr std::size_t most_shared_bytes = std::size_t{227} << 10;
 constexpr int most_cluster = 16;
+constexpr std::int64_t most_at_once = 32767;  // threads of a cooperative launch
 
 using Contents = std::vector<std::vector<std::byte>>;
 
@@ -87,6 +88,13 @@ LaunchReport launch(const LaunchShape& shape, const Kernel& kernel, const Launch
         "blocks and have whole warps, got " +
         std::to_string(shape.cluster) + " of " + std::to_string(shape.blocks) + " blocks of " +
         std::to_string(shape.threads) + " threads");
+  }
+  if (shape.cooperative &&
+      (shape.cluster != 1 || shape.threads % warp_size != 0 || shape.blocks > most_at_once / shape.threads)) {
+    throw std::invalid_argument("launch: cooperative needs blocks of whole warps, no clusters and at most " +
+                                std::to_string(most_at_once) + " threads, got " + std::to_string(shape.blocks) +
+                                " blocks of " + std::to_string(shape.threads) + " threads in clusters of " +
+                                std::to_string(shape.cluster));
   }
   if (Machine::running() != nullptr) throw std::invalid_argument("launch: a kernel cannot launch another");
   return Machine(shape, options, kernel).run();

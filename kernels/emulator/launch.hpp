@@ -18,12 +18,13 @@ class Block;
 using Kernel = std::function<void(Block&)>;
 
 /// The grid of a launch, one-dimensional. Blocks of a cluster run at the same time and reach each other's shared
-/// memory.
+/// memory. All blocks of a cooperative launch run at the same time and may wait for each other's signals.
 struct LaunchShape {
   std::int64_t blocks = 1;       // >= 0
   int threads = 32;              // of a block: 1 to 1024
   std::size_t shared_bytes = 0;  // of a block: at most 227 KiB
   int cluster = 1;               // blocks of a cluster, 1 to 16: they divide blocks, and have whole warps
+  bool cooperative = false;      // without clusters; whole warps, and at most 32,767 threads
 };
 
 /// Which thread the machine runs next, among those that do not wait, when the current one waits or ends.
@@ -59,10 +60,10 @@ struct LaunchReport {
   std::string text() const;
 };
 
-/// Runs kernel once in every thread of the grid, on the caller's thread of the operating system; blocks one after
-/// another, in the order of the schedule. A barrier that can never open, and too little shared memory, end the launch.
-/// After any other finding the launch continues: a read outside a view returns the bits of a NaN, a write outside is
-/// dropped.
+/// Runs kernel once in every thread of the grid, on the caller's thread of the operating system; blocks or clusters one
+/// after another, in the order of the schedule. A barrier that can never open, and too little shared memory, end the
+/// launch. After any other finding the launch continues: a read outside a view returns the bits of a NaN, a write
+/// outside is dropped.
 ///
 /// throws   std::invalid_argument on a shape that no GPU has, and inside a kernel; any exception of the kernel
 LaunchReport launch(const LaunchShape& shape, const Kernel& kernel, const LaunchOptions& options = {});

@@ -27,25 +27,27 @@ Machine* Machine::running() { return running_machine; }
 
 Machine::Machine(const LaunchShape& shape, const LaunchOptions& options, const Kernel& kernel)
     : shape_(shape),
+      at_once_(shape.cooperative ? std::max(1, static_cast<int>(shape.blocks)) : shape.cluster),
       options_(options),
       kernel_(kernel),
       shared_stride_((shape.shared_bytes + 15) / 16 * 16),
-      shared_(shape.cluster == 1 ? shape.shared_bytes : shared_stride_ * static_cast<std::size_t>(shape.cluster),
-              findings_),
+      shared_(at_once_ == 1 ? shape.shared_bytes : shared_stride_ * static_cast<std::size_t>(at_once_), findings_),
       traced_(options.traced, findings_),
       threads_(static_cast<std::size_t>(threads())),
       fibers_(fibers(threads_.size())),
       random_(options.seed),
-      waiting_(static_cast<std::size_t>(shape.cluster) + 1),
-      epochs_(static_cast<std::size_t>(shape.cluster)),
-      reached_(epochs_.size()) {
+      waiting_(static_cast<std::size_t>(at_once_) + 1),
+      epochs_(static_cast<std::size_t>(at_once_)),
+      reached_(epochs_.size()),
+      known_(shape.cooperative ? epochs_.size() : 0, Knowledge(epochs_.size(), threads_.size())),
+      behind_barrier_(known_) {
   for (int rank = 0; rank < threads(); ++rank) jobs_.emplace_back([this, rank] { run_thread(rank); });
 }
 
 LaunchReport Machine::run() {
   const Running here(*this);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(shape_.blocks / shape_.cluster));
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i) * shape_.cluster;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(shape_.blocks / at_once_));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i) * at_once_;
   if (options_.schedule == Schedule::reverse) std::ranges::reverse(order);
   if (options_.schedule == Schedule::random) std::ranges::shuffle(order, random_);
   for (const std::int64_t block : order) {
@@ -105,8 +107,9 @@ void Machine::run_cluster(std::int64_t first_block) {
 // The thread that runs next; -1 if none can. After a finding that ends the launch all can run: they leave.
 int Machine::next_thread() {
   const auto able = [&](int rank) {
-    const State state = threads_[static_cast<std::size_t>(rank)].state;
-    return state == State::ready || (abandoned_ && state != State::done);
+    const Thread& thread = threads_[static_cast<std::size_t>(rank)];
+    return thread.state == State::ready || (abandoned_ && thread.state != State::done) ||
+           (thread.state == State::at_counter && has_reached(*thread.counter, thread.count));
   };
   if (options_.schedule == Schedule::greedy && able(current_)) return current_;
   const int step = options_.schedule == Schedule::reverse ? threads() - 1 : 1;
@@ -147,9 +150,13 @@ void Machine::abandon(Finding finding) {
 
 Actor Machine::actor(int rank) const {
   const Thread& thread = threads_[static_cast<std::size_t>(rank)];
-  return {rank,           epochs_[static_cast<std::size_t>(rank / shape_.threads)],
-          thread.time,    &thread.seen,
-          shape_.threads, cluster_epoch_};
+  return {rank,
+          epochs_[static_cast<std::size_t>(rank / shape_.threads)],
+          thread.time,
+          &thread.seen,
+          shape_.threads,
+          cluster_epoch_,
+          known_.empty() ? nullptr : &known_[static_cast<std::size_t>(rank / shape_.threads)]};
 }
 
 void Machine::sync(int rank, SourceLine where) { meet(rank, State::at_barrier, where); }
@@ -158,9 +165,9 @@ void Machine::sync_cluster(int rank, SourceLine where) { meet(rank, State::at_cl
 // A barrier of the thread's block, or of the cluster.
 void Machine::meet(int rank, State state, SourceLine where) {
   const int block = rank / shape_.threads;
-  const bool of_cluster = state == State::at_cluster;
+  const bool of_cluster = state == State::at_cluster && shape_.cluster > 1;
   const int first = of_cluster ? 0 : block * shape_.threads, count = of_cluster ? threads() : shape_.threads;
-  int& waiting = waiting_[static_cast<std::size_t>(of_cluster ? shape_.cluster : block)];
+  int& waiting = waiting_[static_cast<std::size_t>(of_cluster ? at_once_ : block)];
   Thread& thread = thread_at(rank, where);
   if (++waiting < count) return wait(rank, state);
   waiting = 0;
@@ -186,6 +193,41 @@ void Machine::open_barrier(int first, int count) {
     epochs_[static_cast<std::size_t>(rank / shape_.threads)] = epoch_;
   }
   for (Thread& thread : all) thread.state = State::ready;
+  if (known_.empty()) return;
+  const auto block = static_cast<std::size_t>(first / shape_.threads);
+  known_[block].join(behind_barrier_[block]);
+}
+
+// What comes before the signal: the block's accesses before its last barrier, those of the caller's lane and what it
+// knows of others.
+void Machine::signal(int rank, std::uint32_t* counter, SourceLine where) {
+  touch(rank, where);
+  Thread& thread = threads_[static_cast<std::size_t>(rank)];
+  ++*counter;
+  if (known_.empty()) return;
+  const auto block = static_cast<std::size_t>(rank / shape_.threads);
+  Knowledge carried = known_[block];
+  carried.epochs[block] = epochs_[block];
+  const auto warp = carried.times.begin() + rank / warp_size * warp_size;
+  std::ranges::transform(thread.seen, std::span(warp, warp_size), warp,
+                         [](std::uint32_t one, std::uint32_t two) { return std::max(one, two); });
+  carried.times[static_cast<std::size_t>(rank)] = thread.time++;
+  signals_.add(counter, std::move(carried));
+}
+
+void Machine::wait_for(int rank, const std::uint32_t* counter, std::uint32_t count, SourceLine where) {
+  touch(rank, where);
+  Thread& thread = threads_[static_cast<std::size_t>(rank)];
+  thread.counter = counter;
+  thread.count = count;
+  if (!has_reached(*counter, count)) {
+    wait(rank, State::at_counter);
+    thread.state = State::ready;
+  }
+  if (known_.empty()) return;
+  if (const Knowledge* needed = signals_.needed(counter, count)) {
+    behind_barrier_[static_cast<std::size_t>(rank / shape_.threads)].join(*needed);
+  }
 }
 
 void Machine::check_present(int rank, std::size_t offset, SourceLine where) {

@@ -57,7 +57,11 @@ bool ShadowMemory::races(const Access& earlier, const Actor& actor, bool both_at
   if (earlier.line == 0 || both_atomic) return false;
   if (of_another_block(earlier)) return true;
   if (earlier.rank == actor.rank) return false;
-  if (earlier.rank / actor.threads != actor.rank / actor.threads) return earlier.epoch >= actor.cluster_epoch;
+  if (const int block = earlier.rank / actor.threads; block != actor.rank / actor.threads) {
+    if (actor.known == nullptr) return earlier.epoch >= actor.cluster_epoch;
+    return earlier.epoch >= actor.known->epochs[static_cast<std::size_t>(block)] &&
+           earlier.time > actor.known->times[static_cast<std::size_t>(earlier.rank)];
+  }
   if (earlier.epoch != actor.epoch) return false;
   if (earlier.rank / warp_size != actor.rank / warp_size) return true;
   return (*actor.seen)[static_cast<std::size_t>(earlier.rank % warp_size)] < earlier.time;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/emulator/finding.hpp"
+#include "kernels/emulator/knowledge.hpp"
 
 namespace softcheck::kernels::emulator {
 
@@ -21,6 +22,7 @@ struct Actor {
                                               // are ordered before this access
   int threads;                                // of a block: ranks count through the blocks of a cluster
   std::uint32_t cluster_epoch;                // the epoch of all blocks behind the last barrier of the cluster
+  const Knowledge* known = nullptr;           // by its block, of a cooperative launch
 };
 
 /// One element of a view, or several that move at once: its index in the view, its offset in bytes in the block's
@@ -32,8 +34,8 @@ struct SharedElement {
 };
 
 /// The last write and the last reads of each byte of some memory. Two accesses to a byte by different threads race
-/// where one is a write, not both are atomic, and no barrier orders them. Only the barrier of a cluster orders accesses
-/// of two blocks.
+/// where one is a write, not both are atomic, and no barrier orders them. Only the barrier of a cluster, and signals in
+/// a cooperative launch, order accesses of two blocks.
 class ShadowMemory {
  public:
   /// of_block   whether the memory is a block's shared memory: a read before a write is then a finding

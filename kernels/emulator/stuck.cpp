@@ -31,6 +31,8 @@ std::string Machine::doing(int rank) const {
       return "in sync at " + to_string(thread.last);
     case State::at_cluster:
       return "in sync_cluster at " + to_string(thread.last);
+    case State::at_counter:
+      return "in wait_for at " + to_string(thread.last);
     case State::at_warp:
       return std::string("in ") + to_string(thread.operation.call) + " at " + to_string(thread.last);
     case State::done:

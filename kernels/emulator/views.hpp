@@ -84,6 +84,10 @@ class GlobalView {
     trace_global(MemoryUse::write, data_ + index, n * sizeof(T), index, where);
     std::memcpy(data_ + index, &values, sizeof values);
   }
+  /// The address of an element; nullptr outside.
+  T* place(std::int64_t index, SourceLine where = SourceLine::here()) const {
+    return within("global view", index, count_, where) ? data_ + index : nullptr;
+  }
   Value atomic_add(std::int64_t index, Value value, SourceLine where = SourceLine::here()) const
       requires(!std::is_const_v<T>) {
     if (!within("global view", index, count_, where)) return poisoned<Value>();

@@ -15,6 +15,7 @@ namespace softcheck::kernels::zoo::attention {
 struct AttributedCall {
   Attention plain;
   std::optional<View> sinks, slopes, bias, kept;
+  std::optional<View> second_q, second_k, lambdas;  // of differential attention
   double dropout_scale = 1;
   std::int64_t left = -1, right = -1;  // number of keys that a query sees on each side of its own position; -1: all
   bool top_left = false;
@@ -65,6 +66,12 @@ inline std::optional<AttributedCall> unpack_attributed(const softcheck_call& cal
       a.slopes.emplace(input);
     } else if (role == SOFTCHECK_ROLE_BIAS) {
       a.bias.emplace(input);
+    } else if (role == SOFTCHECK_ROLE_SECOND_QUERY) {
+      a.second_q.emplace(input);
+    } else if (role == SOFTCHECK_ROLE_SECOND_KEY) {
+      a.second_k.emplace(input);
+    } else if (role == SOFTCHECK_ROLE_LAMBDA) {
+      a.lambdas.emplace(input);
     } else if (role == SOFTCHECK_ROLE_DROPOUT) {
       a.kept.emplace(input);
       a.dropout_scale = whole->attributes->dropout_scale;

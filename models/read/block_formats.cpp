@@ -1,4 +1,3 @@
-#include "models/read/block_formats.hpp"
 
 #include <array>
 #include <cmath>
@@ -6,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "models/read/f16_number.hpp"
+#include "models/read/element_format.hpp"
 
 namespace softcheck::models {
 namespace {

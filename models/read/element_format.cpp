@@ -10,8 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "models/read/block_formats.hpp"
-#include "models/read/f16_number.hpp"
 #include "models/read/file_source.hpp"
 #include "models/read/placed_tensors.hpp"
 #include "numerics/formats/format.hpp"

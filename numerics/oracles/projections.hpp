@@ -41,7 +41,7 @@ class SparsemaxOracle {
 /// 1986). An item that cannot be separated from the quotient stays, which changes the result by at most its width.
 Enclosure sparsemax_top_by_elimination(std::span<const double> logits);
 
-/// entmax with alpha = 1.5 (Peters, Niculae and Martins, arXiv 1905.05702, eq. 10 and algorithm 2): max(x / 2 - tau,
+/// Case alpha = 1.5 of Peters, Niculae and Martins (arXiv 1905.05702, eq. 10 and algorithm 2): max(x / 2 - tau,
 /// 0)^2, with tau such that the values sum to 1, as enclosures at the working precision at construction. With m the
 /// largest logit and d_i = (m - x_i) / 2 over the items that are not masked (-inf), coefficient i is max(top - d_i,
 /// 0)^2, where top = m / 2 - tau, the root of the largest coefficient, depends on the items of the support: the k

@@ -84,6 +84,7 @@ struct Contract {
 
   /// Nothing as large as the logits cancels in an entropy.
   bool has_centred_entropy() const { return entropy_from == EntropyFrom::deviations; }
+  bool has_entropy_of_coefficients() const { return entropy_from == EntropyFrom::coefficients; }
   /// A computed log-sum-exp in nats.
   double in_nats(double computed) const { return lse == LseForm::base2 ? computed * std::numbers::ln2 : computed; }
   /// Nothing as large as the logits cancels in a log-softmax.

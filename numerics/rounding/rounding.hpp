@@ -138,7 +138,7 @@ template <class T>
 ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const RowStatistics<T>& row,
                                                  Grants grants = Grants::all);
 
-/// The entropy by the contract's entropy_from=: B6, B7, or for -sum p ln p the larger of B6d and the same with ln p
+/// The entropy by the form that the contract names: B6, B7, or for -sum p ln p the larger of B6d and the same with ln p
 /// from a log-softmax (lse=).
 template <class T>
 ScalarThreshold<T> contracted_entropy_error(const Contract& contract, const RowStatistics<T>& row,

@@ -175,8 +175,8 @@ ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const 
 template <class T>
 ScalarThreshold<T> contracted_entropy_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
-  if (contract.entropy_from == EntropyFrom::deviations) return entropy_error(contract, row, grants);
-  if (contract.entropy_from == EntropyFrom::logits) return entropy_uncentred_error(contract, row, grants);
+  if (contract.has_centred_entropy()) return entropy_error(contract, row, grants);
+  if (!contract.has_entropy_of_coefficients()) return entropy_uncentred_error(contract, row, grants);
   const ScalarThreshold<T> coefficients = entropy_of_coefficients_error(contract, row, grants);
   const ScalarThreshold<T> logarithms = entropy_of_log_softmax_error(contract, row, grants);
   return {maximum(coefficients.rounding, logarithms.rounding), maximum(coefficients.floor, logarithms.floor)};

@@ -63,7 +63,7 @@ struct ElementBounds {
 
 namespace roots {
 
-/// What the formulas of B21 speak of: theory/proofs/numerics/entmax_formulas.v.
+/// What the formulas of B21 speak of: theory/proofs/numerics/root_formulas.v.
 template <class T>
 struct Quantities {
   T roundoff{};

@@ -109,7 +109,7 @@ GROUPS = ("groups", "groups_kept", "group_items")
 # Sampling: the numbers of each row, by the names of the parameters.
 FILTER_ROLES = {"k": 22, "top_p": 23, "min_p": 24, "theta": 25}
 # The roles of attention's gradient, by the names of its arrays.
-GRADIENT_ROLES = {"q": 2, "k": 3, "v": 4, "out": 5, "lse": 6, "out_gradient": 7}
+GRADIENT_ROLES = {"q": 2, "k": 3, "v": 4, "out": 5, "lse": 6, "out_gradient": 7, "q2": 29, "k2": 30, "lambdas": 31}
 GRADIENT_ROLES |= {name: role for role, name in _ROLES.items()}
 
 

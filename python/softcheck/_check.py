@@ -68,7 +68,7 @@ def _call_once(adapter: Adapter, dtype: str) -> None:
         return np.zeros(shape, _arrays.bits_dtype(dtype)), dtype
 
     shape = (1, 1, 4, 16) if op.is_attention else (4, 16)
-    inputs = [zeros(*shape) for _ in op.inputs]
+    inputs = [zeros(1, dtype=wide) if name == "lambdas" else zeros(*shape) for name in op.inputs]
     results = [zeros(*shape[:-1]) if op.row_values else zeros(*shape)]
     if op.is_linear:
         inputs = [zeros(4, 16), zeros(8, 16), (np.zeros(4, np.int64), "i64"), (np.ones(4, kind), dtype)][: len(op.inputs)]
@@ -313,6 +313,8 @@ def check(
     attention                   q, k, v, each (batch, heads, length, dim); returns out, lse and entropy, as many as
                                 outputs says
     sigmoid_attention           q, k, v as of attention; returns out
+    differential_attention      q, k, v, q2 (like q), k2 (like k), lambdas (heads), float32 (float64 for float64); returns
+                                out
     attention_backward          q, k, v; out of the forward pass, like q with v's dim, and its lse (batch, heads,
                                 queries), float32 (float64 for float64); the loss's gradient by out. Returns dq, dk,
                                 dv, then dsinks (heads), float32 (float64 for float64), in calls with sinks, and dbias,

@@ -106,7 +106,7 @@ class Op:
             found |= {"k": None, "top_p": 0.0, "min_p": 0.0, "renormalize": False}
         if self.has_terms:
             found |= {"window": (-1, -1), "softcap": 0.0, **dict.fromkeys(TERMS), "causal_top_left": False}
-        if self.has_terms and not self.has_sigmoid_bias:
+        if self.has_terms and not self.has_sigmoid_bias and "lambdas" not in self.inputs:
             found |= {"dropout_mask": None, "dropout_scale": 1.0}
         if self.has_sigmoid_bias:
             found |= {"sigmoid_bias": None}

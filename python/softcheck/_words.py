@@ -28,6 +28,7 @@ OpName = Literal[
     "attention",
     "adaptive_attention",
     "sigmoid_attention",
+    "differential_attention",
     "attention_backward",
     "linear_cross_entropy",
     "linear_cross_entropy_backward",

@@ -27,7 +27,7 @@ def test_ops_have_their_inputs_in_the_order_of_a_call():
     assert roles("merge_states") == ["out", "lse"]
     assert roles("attention") == ["q", "k", "v"]
     assert roles("attention_backward") == ["q", "k", "v", "out", "lse", "out_gradient"]
-    assert [op for op in OPS if OPS[op]["of"] == "attention"] == ["attention", "adaptive_attention", "sigmoid_attention", "attention_backward"]
+    assert [op for op in OPS if OPS[op]["of"] == "attention"] == ["attention", "adaptive_attention", "sigmoid_attention", "differential_attention", "attention_backward"]
 
 
 @pytest.mark.parametrize("word", TABLES["contract_words"], ids=lambda word: word["word"])

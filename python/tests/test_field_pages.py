@@ -14,7 +14,7 @@ from softcheck.field.__main__ import main
 
 HERE = pathlib.Path(__file__).parent
 DOCS = HERE.parent.parent / "docs"
-REPRODUCTIONS = sorted((DOCS / "field").glob("*.py"))
+REPRODUCTIONS = report.reproductions_in(DOCS / "field")
 TABLES = sorted((DOCS / "field").glob("*.tsv"))
 PAGES = report.pages_in(DOCS)
 SURVIVORS = DOCS / "kernels"
@@ -26,9 +26,9 @@ def field(swept, tmp_path, monkeypatch):
     folder = tmp_path / "field"
     folder.mkdir()
     bug = '"""fake 1.0: softmax(100) overflows.\n\nclass: wrong\nkernels: unshifted float32\n"""\n'
-    (folder / "fake_bug.py").write_text(bug + 'print("softmax([1]) | 1 | 1")\nprint("softmax([100]) | nan | 1")\n')
+    bug += 'print("softmax([1]) | 1 | 1")\nprint("softmax([100]) | nan | 1")\n'
     gone = '"""fake 1.0: is slow.\n\nclass: convention\nkernels: softmax float32\n"""\nimport sys\nsys.exit("gone")\n'
-    (folder / "fake_gone.py").write_text(gone)
+    (folder / "fake.md").write_text(f"# Programs\n\n## fake_bug\n```python\n{bug}```\n\n## fake_gone\n```python\n{gone}```\n")
     blocks = [f"<!-- generated from field/fake.tsv: {what} -->\nold\n<!-- end -->\n" for what in ("run", "verdicts", "findings")]
     (tmp_path / "fake.md").write_text("# Fake\n\n" + "\nBy hand.\n\n".join(blocks))
     monkeypatch.setattr(sweep, "LIBRARIES", ("fake",))
@@ -43,16 +43,16 @@ def test_a_page_is_made_from_its_data_and_programs(field):
     assert page.count("By hand.") == 2 and "\nold\n" not in page and "| remark | a remark |" in page
     assert "5 pairs of kernel and dtype: 3 pass, 1 fail, 1 crash." in page
     assert "| fake 1.0 | 3 pass, 1 fail, 1 crash | [1](#1), [2](#2) |" in page
-    assert '<a id="1"></a>**1. fake 1.0**: softmax(100) overflows.\n[Program](field/fake_bug.py): `softmax([100])` is nan, exact 1' in page
-    assert "[Program](field/fake_gone.py): *not there in the version that is installed*." in page
+    assert '<a id="1"></a>**1. fake 1.0**: softmax(100) overflows.\n[Program](field/fake.md#fake_bug): `softmax([100])` is nan, exact 1' in page
+    assert "[Program](field/fake.md#fake_gone): *not there in the version that is installed*." in page
     rows = {row.kernel: row for row in data.read_rows(field / "field" / "fake.tsv")}
     assert rows["loses_nan"].breaks == "nan_row" and rows["loses_nan"].grade == "pass"
     assert data.read_json(field / "field" / "findings.json")["fake_bug"] == ["softmax([1]) | 1 | 1", "softmax([100]) | nan | 1"]
 
 
 def test_what_a_program_printed_stays_where_it_cannot_be_run(field):
-    path = field / "field" / "fake_bug.py"
-    path.write_text(path.read_text() + "import no_such_module\n")
+    path = field / "field" / "fake.md"
+    path.write_text(path.read_text().replace("```\n\n## fake_gone", "import no_such_module\n```\n\n## fake_gone"))
     assert main() == 0
     assert data.read_json(field / "field" / "findings.json")["fake_bug"][1] == "softmax([100]) | nan | 1"
 
@@ -102,8 +102,11 @@ def test_the_pages_have_what_their_data_say(page):
 def test_every_table_and_every_program_is_on_a_page():
     text = "".join(page.read_text() for page in PAGES)
     assert all(f"<!-- generated from field/{table.name}: verdicts -->" in text for table in TABLES)
-    assert {path.stem: text.count(f"[Program](field/{path.name})") for path in REPRODUCTIONS} == {path.stem: 1 for path in REPRODUCTIONS}
-    assert sorted(data.read_json(DOCS / "field" / "findings.json")) == [path.stem for path in REPRODUCTIONS]
+    named = {each.name: text.count(f"[Program](field/{each.page.name}#{each.name})") for each in REPRODUCTIONS}
+    assert len(named) == len(REPRODUCTIONS) and set(named.values()) == {1}, named
+    assert sorted(data.read_json(DOCS / "field" / "findings.json")) == list(named)
+    for page in {each.page for each in REPRODUCTIONS}:  # no program escapes the pattern
+        assert page.read_text().count("\n```") == 2 * sum(each.page == page for each in REPRODUCTIONS)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.stem)
@@ -122,23 +125,22 @@ def test_the_rows_of_a_table_agree_with_themselves(table):
 
 
 def test_a_reproduction_that_names_nothing_is_refused(tmp_path):
-    path = tmp_path / "bad.py"
-    path.write_text('"""It is wrong."""\n')
-    with pytest.raises(ValueError, match="need 'LIBRARY VERSION: claim'"):
-        report.read_reproduction(path)
+    path = tmp_path / "bad.md"
+    path.write_text('# Programs\n\n## bad\n```python\n"""It is wrong."""\n```\n')
+    with pytest.raises(ValueError, match="bad: need 'LIBRARY VERSION: claim'"):
+        report.read_reproductions(path)
 
 
-@pytest.mark.parametrize("path", REPRODUCTIONS, ids=lambda path: path.stem)
-def test_each_reproduction_names_its_library_and_needs_no_softcheck(path):
-    found = report.read_reproduction(path)
-    assert path.stem.startswith(found.library) and found.library in sweep.LIBRARIES
+@pytest.mark.parametrize("found", REPRODUCTIONS, ids=lambda found: found.name)
+def test_each_reproduction_names_its_library_and_needs_no_softcheck(found):
+    text = found.text
+    assert found.name.startswith(found.library) and found.library in sweep.LIBRARIES
     modules = [
         name.name.split(".")[0]
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for name in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module)])
     ]
-    text = path.read_text()
     if found.library in sweep.WITHOUT_A_MODULE:
         assert f'version("{found.library}")' in text
     else:

@@ -66,7 +66,7 @@ def arrays_of(op):
     """Inputs of two rows of three, and results that are wrong: NaN, and one that is finite."""
     rows, row = np.ones((2, 3), np.float32), np.ones(2, np.float32)
     by_name = {name: rows for name in ("logits", "targets", "teacher", "saved", "out_gradient", "q", "k", "v", "out", "hidden", "weight")}
-    by_name |= {"labels": np.zeros(2, np.int64), "upstream": row, "lse": row}
+    by_name |= {"labels": np.zeros(2, np.int64), "upstream": row, "lse": row, "q2": rows, "k2": rows, "lambdas": row[:1]}
     if op == "cross_entropy_mean_backward":
         by_name["upstream"] = np.ones((), np.float32)
     if op == "merge_states":

@@ -89,7 +89,7 @@ Proof. apply (stream_from []). Qed.
 
 (** ** Entropy and output from a state *)
 
-Lemma entropy_from_sums s : 0 < weight_sum s -> entropy_of s = ln (mass s) - energy s / mass s.
+Lemma entropy_of_sums s : 0 < weight_sum s -> entropy_of s = ln (mass s) - energy s / mass s.
 Proof.
   intros pos. unfold entropy_of, mass, energy. pose proof (exp_pos (maximum s)).
   rewrite ln_mult, ln_exp by easy. field. split; lra.
@@ -110,7 +110,7 @@ Definition attention_output (items : list (R * R)) : R :=
 (** ln of the mass minus the mean. *)
 Lemma state_about_entropy m items : items <> [] -> entropy_of (state_about m items) = entropy (map fst items).
 Proof.
-  intros some. rewrite entropy_from_sums by now apply weight_sum_about_pos.
+  intros some. rewrite entropy_of_sums by now apply weight_sum_about_pos.
   destruct (state_about_sums m items) as [-> [-> _]]. rewrite entropy_log_partition by now apply map_not_nil.
   unfold mean, expectation, coefficient, partition_function, Rdiv. rewrite !map_map. f_equal. f_equal.
   rewrite <- sum_map_mult_r. apply sum_map_ext. intros. ring.
@@ -196,7 +196,7 @@ Qed.
 
 Theorem rebase_entropy r s : 0 < weight_sum s -> entropy_of (rebase r s) = entropy_of s.
 Proof.
-  intros pos. rewrite !entropy_from_sums by (try apply rebase_weight_sum_pos; easy).
+  intros pos. rewrite !entropy_of_sums by (try apply rebase_weight_sum_pos; easy).
   now destruct (rebase_sums r s) as [-> [-> _]].
 Qed.
 

@@ -4,7 +4,7 @@
 
     Main results
     - [coefficient_from_weights]   alpha_j = w_j / S
-    - [entropy_from_deviations]    H = ln S + E[D]
+    - [entropy_of_deviations]      H = ln S + E[D]
     - [variance_from_deviations]   E[D^2] - E[D]^2 = beta^2 Var(x)
     - [variance_lower_bound]       K/S E[(M - x)^2] <= Var(x) <= E[(M - x)^2], K items at the maximum
 
@@ -42,7 +42,7 @@ Section Row.
   Qed.
 
   (** The reference point beta M. *)
-  Theorem entropy_from_deviations : entropy (scaled beta logits) = ln weight_total + average deviation.
+  Theorem entropy_of_deviations : entropy (scaled beta logits) = ln weight_total + average deviation.
   Proof.
     rewrite <- (reference_point (scaled beta logits) (beta * M)) by now apply map_not_nil.
     cbv zeta. unfold scaled. rewrite !map_map.

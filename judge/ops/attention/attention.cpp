@@ -1,4 +1,4 @@
-// Attention, adaptive attention and sigmoid attention: judged query by query (attention_judge.hpp).
+// Attention, adaptive, sigmoid and differential attention: judged query by query (attention_judge.hpp).
 #include <array>
 #include <utility>
 
@@ -8,6 +8,7 @@
 #include "judge/ops/attention/attention_repeats.hpp"
 #include "judge/ops/attention/attention_rows.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
+#include "proptests/generators/attention/attention_second.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -18,11 +19,13 @@ constexpr std::array<std::string_view, 3> adaptive_claims{
     "kernel.adaptive_attention.output", "kernel.adaptive_attention.lse", "kernel.adaptive_attention.entropy"};
 
 constexpr std::array<std::string_view, 1> sigmoid_claims{"kernel.sigmoid_attention.output"};
+constexpr std::array<std::string_view, 1> differential_claims{"kernel.differential_attention.output"};
 
-enum class Weights { softmax, adaptive, sigmoid };
+enum class Weights { softmax, adaptive, sigmoid, differential };
 
 class Attention final : public AttentionOp {
-  static constexpr std::array inputs{OpInput{Role::query}, OpInput{Role::key}, OpInput{Role::value}};
+  static constexpr std::array inputs{OpInput{Role::query},        OpInput{Role::key},        OpInput{Role::value},
+                                     OpInput{Role::second_query}, OpInput{Role::second_key}, OpInput{Role::lambda}};
   static constexpr std::array<std::string_view, 3> outputs{"output", "lse", "entropy"};
   static constexpr std::array<std::string_view, 8> words{"weights",     "values",  "scores", "scale",
                                                          "differences", "softcap", "sinks",  "lse=base2"};
@@ -32,16 +35,17 @@ class Attention final : public AttentionOp {
  public:
   constexpr Attention(std::string_view name, std::span<const std::string_view> claims, Weights weights)
       : AttentionOp({.name = name,
-                     .inputs = inputs,
+                     .inputs = std::span(inputs).first(weights == Weights::differential ? inputs.size() : 3),
                      .outputs = std::span(outputs).first(claims.size()),
                      .claims = claims,
                      .attributes = weights != Weights::adaptive,
                      .packed = weights == Weights::softmax,
                      .pages = weights == Weights::softmax,
-                     .all_outputs = weights == Weights::sigmoid,
+                     .all_outputs = claims.size() == 1,
                      .has_theta = false,
                      .adaptive = weights == Weights::adaptive,
                      .sigmoid = weights == Weights::sigmoid,
+                     .differential = weights == Weights::differential,
                      .answers = {.words = weights == Weights::sigmoid ? std::span<const std::string_view>(sigmoid_words)
                                                                       : std::span<const std::string_view>(words),
                                  .coefficients = true,
@@ -49,16 +53,18 @@ class Attention final : public AttentionOp {
                                  .masked_rows = weights != Weights::sigmoid}}) {}
 
   AttentionCase completed(AttentionCase attention) const override {
-    if (!traits.sigmoid) return attention;
+    if (!traits.all_outputs) return attention;
     attention.outputs = 1;
-    if (!attention.attributes.sigmoid_bias) {
+    std::vector<double>& lambdas = attention.attributes.lambdas;
+    if (traits.differential && lambdas.empty()) lambdas = usual_lambdas(attention);
+    if (traits.sigmoid && !attention.attributes.sigmoid_bias) {
       attention.attributes.sigmoid_bias = usual_sigmoid_bias(attention.shape.keys);
     }
     return attention;
   }
 
   TensorCall call(const AttentionTask& task, const AttentionCase& attention) const override {
-    return attention_call(traits.sigmoid ? completed(attention) : attention, task.scalars);
+    return attention_call(traits.all_outputs ? completed(attention) : attention, task.scalars);
   }
 
   Outputs dense(const AttentionCase& attention, Outputs got) const override {
@@ -110,11 +116,13 @@ class Attention final : public AttentionOp {
 constinit const Attention plain_op("attention", plain_claims, Weights::softmax);
 constinit const Attention adaptive_op("adaptive_attention", adaptive_claims, Weights::adaptive);
 constinit const Attention sigmoid_op("sigmoid_attention", sigmoid_claims, Weights::sigmoid);
+constinit const Attention differential_op("differential_attention", differential_claims, Weights::differential);
 
 }  // namespace
 
 constinit const Op Op::attention = plain_op;
 constinit const Op Op::adaptive_attention = adaptive_op;
 constinit const Op Op::sigmoid_attention = sigmoid_op;
+constinit const Op Op::differential_attention = differential_op;
 
 }  // namespace softcheck::proptests

@@ -7,8 +7,10 @@
 #include <tuple>
 #include <utility>
 
+#include "judge/ops/attention/attention_limits.hpp"
 #include "judge/ops/attention/attention_thresholds.hpp"
 #include "judge/ops/attention/claim_verdict.hpp"
+#include "judge/ops/attention/differential_thresholds.hpp"
 #include "judge/ops/attention/query_oracles.hpp"
 #include "judge/ops/attention/sigmoid_thresholds.hpp"
 #include "judge/ops/rows/judged_row.hpp"
@@ -26,75 +28,6 @@ namespace {
 
 using Claim = AttentionClaim;
 using enum AttentionClaim;
-using Bound = UpperBound;
-
-// B9 for any row of exact scores. A key's error is linear in its deviation: over all keys it is at most that of one key
-// with all weight and the mean deviation.
-AttentionThreshold<Bound> widest_threshold(const AttentionTask& task, const AttentionRow& row,
-                                           const VisibleKeys& visible) {
-  const std::uint64_t n = items_of(task.contract, row, visible), items = visible.items.size();
-  // Computed scores may have any order: a path may meet a new maximum at every item that it adds.
-  const std::uint64_t rescalings = std::min(summation_height(task.contract, n), items - 1);
-  const Statistics statistics = widest_statistics(n, items, rescalings, visible.largest_computed());
-  const std::vector<Bound> exact(items), deviations(items, statistics.mean_deviation);
-  std::vector<Bound> coefficients(items);
-  coefficients.front() = Bound(1);
-  const ScoreRow<Bound> scores{statistics, coefficients, deviations};
-  return {task.contract, arithmetic_of(task.contract, row, visible, n), scores, exact};
-}
-
-/// Limits that one query's results keep, however large its scores' errors are. The computed scores have an exact
-/// softmax, whose output lies in the range of the visible values and whose entropy in [0, ln n]; a kernel's results
-/// differ from it only by the errors of its own sums. docs/tolerances.md, "Rules beside the thresholds".
-class AttentionLimits {
- public:
-  /// visible    at least one; both must outlive this object
-  AttentionLimits(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible);
-
-  ResultLimits column(std::size_t column) const;
-  ResultLimits entropy() const;
-  ResultLimits logsumexp() const;
-
- private:
-  const AttentionTask& task_;
-  const AttentionRow& row_;
-  const VisibleKeys& visible_;
-  numerics::AttentionThreshold<numerics::UpperBound> threshold_;
-};
-
-AttentionLimits::AttentionLimits(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible)
-    : task_(task), row_(row), visible_(visible), threshold_(widest_threshold(task, row, visible)) {}
-
-ResultLimits AttentionLimits::column(std::size_t column) const {
-  double least = visible_.sink ? 0 : infinity, most = -least;
-  for (const std::size_t j : visible_.items) {
-    if (j >= row_.visible.size()) continue;  // the sink
-    const double value = row_.factor(j) * row_.values[j * row_.value_size + column];
-    least = std::fmin(least, value);
-    most = std::fmax(most, value);
-  }
-  const Bound largest(std::fmax(std::fabs(least), std::fabs(most)));
-  const std::vector<Bound> sizes(visible_.items.size(), largest);
-  // A dropout rounds each kept weight once more.
-  const Bound rounding(row_.kept.empty()
-                           ? 0
-                           : 4 * properties(task_.contract.weights.value_or(task_.contract.accumulator)).unit_roundoff);
-  const double error = upper(threshold_.column(sizes, largest).total() * (1 + rounding) + rounding * largest);
-  return {next_below(least - error), next_above(most + error),
-          "beyond the visible values by more than the errors of the sums", visible_.may_overflow};
-}
-
-ResultLimits AttentionLimits::entropy() const {
-  const double error = upper(threshold_.entropy(task_.scalars).total());
-  const auto items = static_cast<double>(visible_.items.size());
-  // The paper's form, -sum p ln(p + 1e-9), is smaller by at most 1e-9 n (B11).
-  const double below =
-      task_.contract.entropy == EntropyForm::exact ? 0 : upper(epsilon_entropy_gap<Bound>(visible_.items.size()));
-  return {next_below(-error - below), next_above(next_above(next_above(std::log(items))) + error),
-          "no entropy is negative or beyond ln n by more than the errors of the sums", visible_.may_overflow};
-}
-
-ResultLimits AttentionLimits::logsumexp() const { return {.may_overflow = visible_.may_overflow}; }
 
 std::string_view claim_of(Op op, Claim claim) { return op->claims[static_cast<std::size_t>(claim)]; }
 
@@ -109,7 +42,11 @@ class QueryJudge {
         verdicts_(verdicts) {}
 
   void judge(const AttentionValues& got) {
-    if (task_.op->sigmoid) return judge_sigmoid(got);
+    if (task_.op->sigmoid) return judge_columns(SigmoidThresholds(task_, row_, visible_), !visible_.may_overflow, got);
+    if (task_.op->differential) {
+      const DifferentialThresholds thresholds(task_, row_, visible_);
+      return judge_columns(thresholds, thresholds.promises(), got);
+    }
     const AttentionThresholds thresholds(task_, row_, visible_);
     if (!thresholds.usable()) return judge_by_limits(got);
     verdicts_.vacuity.add_row(!thresholds.promises());
@@ -143,9 +80,10 @@ class QueryJudge {
                                   reason});
   }
 
-  void judge_sigmoid(const AttentionValues& got) {
-    const SigmoidThresholds thresholds(task_, row_, visible_);
-    verdicts_.vacuity.add_row(visible_.may_overflow);
+  // For ops whose only result is the output.
+  template <class Thresholds>
+  void judge_columns(const Thresholds& thresholds, bool promises, const AttentionValues& got) {
+    verdicts_.vacuity.add_row(!promises);
     ClaimVerdict verdict = verdict_of(output, task_.contract);
     for (std::size_t c = 0; c < got.out.size(); ++c) verdict.add(c, thresholds.column(c), got.out[c]);
     verdict.report();
@@ -214,11 +152,13 @@ bool is_uniform(const AttentionTask& task, const AttentionRow& row, const Attent
   AttentionRow even = row;
   even.query = {};
   even.keys = {};
+  even.second_query.clear();
+  even.second_keys.clear();
   even.softcap = even.slope = 0;
   even.bias.clear();
   std::ranges::fill(even.visible, 1);
   AttentionTask plain = task;
-  plain.op = Op::attention;
+  if (!task.op->differential) plain.op = Op::attention;
   AttentionValues of_values{got.out, std::nullopt, got.entropy};
   if (got.entropy == 0.0) of_values.entropy.reset();
   const RowVerdicts verdicts = judge_attention(plain, even, of_values);
@@ -259,6 +199,13 @@ bool is_as_declared(const AttentionTask& task, const AttentionRow& row, const At
 
 }  // namespace
 
+AttentionRow AttentionRow::second() const {
+  AttentionRow other = *this;
+  other.query = second_query;
+  other.keys = second_keys;
+  return other;
+}
+
 RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
   const PrecisionScope precision(113);
   RowVerdicts verdicts;
@@ -276,6 +223,8 @@ RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, 
     finding.claim = "kernel.masked_row";
     finding.by_identity = true;
     std::tie(finding.got, finding.due) = reported_value(task, got);
+    const bool uniform = task.contract.masked == MaskedRows::uniform;
+    if (task.op->differential && uniform) finding.due = "1 - lambda times the mean of the values";
     finding.decision = is_as_declared(task, row, got) ? Decision::proved : Decision::violated;
     verdicts.findings.push_back(std::move(finding));
     return verdicts;

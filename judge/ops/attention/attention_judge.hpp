@@ -37,10 +37,16 @@ struct AttentionRow {
   // Of a linear layer's loss: the key of the label, whose score the loss takes from the log-sum-exp.
   std::optional<std::size_t> label = {};
 
+  // Of differential attention: the query and the keys of the other map, and the factor of its output.
+  std::vector<double> second_query = {}, second_keys = {};
+  double lambda = 0;
+
   // The dropout: 1 for each kept key, 0 for the others (n), or empty; and the factor of the kept weights.
   std::vector<double> kept = {};
   double dropout_scale = 1;
 
+  /// The row of the other map. This object must outlive it.
+  AttentionRow second() const;
   bool has_terms() const { return softcap != 0 || slope != 0 || !bias.empty(); }
   /// The factor of key j's weight.
   double factor(std::size_t j) const { return kept.empty() ? 1 : kept[j] * dropout_scale; }
@@ -57,8 +63,8 @@ struct AttentionValues {
 /// one finding per claim, for the value that used most of its threshold. Long double with certified errors decides
 /// nearly all values, enclosures the rest.
 ///
-/// Claims: kernel.attention.output, .lse and .entropy, or those of kernel.adaptive_attention or
-/// kernel.sigmoid_attention; kernel.masked_row for a query whose keys are all masked.
+/// Claims: kernel.attention.output, .lse and .entropy, or those of kernel.adaptive_attention,
+/// kernel.sigmoid_attention or kernel.differential_attention; kernel.masked_row for a query whose keys are all masked.
 RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got);
 
 }  // namespace softcheck::proptests

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "numerics/formats/special_values.hpp"
+#include "proptests/generators/attention/attention_second.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -50,15 +51,18 @@ PoisonedCase::PoisonedCase(const AttentionCase& original, bool visible)
   const bool cached = place.tensor == NanPlace::Tensor::key || place.tensor == NanPlace::Tensor::value;
   bits = nan_bits(cached ? attention.cache_format() : attention.format, place.bits);
   tensor = static_cast<std::size_t>(place.tensor);
+  const bool of_vectors = place.tensor == NanPlace::Tensor::query || place.tensor == NanPlace::Tensor::key;
+  constexpr std::size_t second_map = 3;  // its inputs follow q, k and v
+  if (!attention.attributes.lambdas.empty() && of_vectors && is_of_second_map(in_key, s.dim)) tensor += second_map;
   const std::size_t key_row = (batch_ * s.kv_heads + kv) * s.keys + key_;
   if (place.tensor == NanPlace::Tensor::query) {
     element = ((batch_ * s.heads() + head_) * s.queries + query_) * s.dim + in_key;
     attention.queries[element] = numerics::nan;
-    remark = " (a NaN in query " + std::to_string(query_) + ")";
+    remark = (attention.attributes.classes ? " (a NaN in row " : " (a NaN in query ") + std::to_string(query_) + ")";
   } else if (place.tensor == NanPlace::Tensor::key) {
     element = key_row * s.dim + in_key;
     attention.keys[element] = numerics::nan;
-    remark = " (a NaN in key " + std::to_string(key_) + ")";
+    remark = (attention.attributes.classes ? " (a NaN in class " : " (a NaN in key ") + std::to_string(key_) + ")";
   } else if (place.tensor == NanPlace::Tensor::out_gradient) {
     constexpr std::size_t of_inputs = 5;  // after q, k, v, out and lse
     tensor = of_inputs;

@@ -54,6 +54,8 @@ std::string RepeatedRows::question_of(std::size_t b, std::size_t h, std::size_t 
   std::string text;
   append(text, numbers, std::size(numbers));
   append(text, attention_.queries.data() + row_number(s, b, h, i) * s.dim, s.dim);
+  const std::vector<double>& lambdas = attention_.attributes.lambdas;
+  if (!lambdas.empty()) append(text, &lambdas[h], 1);
   if (!attention_.mask.empty()) {
     const std::size_t row = (b * attention_.mask_heads() + (attention_.mask_for_each_head ? h : 0)) * s.queries + i;
     append(text, attention_.mask.data() + row * s.keys, seen);

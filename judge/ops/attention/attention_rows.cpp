@@ -4,6 +4,8 @@
 #include <cmath>
 #include <span>
 
+#include "proptests/generators/attention/attention_second.hpp"
+
 namespace softcheck::proptests {
 
 std::size_t row_number(const AttentionShape& s, std::size_t b, std::size_t h, std::size_t i) {
@@ -68,6 +70,11 @@ AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::s
   const AttentionAttributes& of = a.attributes;
   row.softcap = of.softcap;
   row.sigmoid_bias = of.sigmoid_bias.value_or(usual_sigmoid_bias(s.keys));
+  if (!of.lambdas.empty()) {
+    row.second_query = two_maps(row.query, s.dim, a.format).second;
+    row.second_keys = two_maps(row.keys, s.dim, a.cache_format()).second;
+    row.lambda = of.lambdas[h];
+  }
   if (!of.sinks.empty()) row.sink = of.sinks[h];
   if (!of.slopes.empty()) {
     row.slope = of.slopes[h];
@@ -121,6 +128,7 @@ AttentionCase part_of(const AttentionCase& a, std::size_t b, std::size_t h, std:
   AttentionAttributes& of = part.attributes;
   if (!of.sinks.empty()) of.sinks = {a.attributes.sinks[h]};
   if (!of.slopes.empty()) of.slopes = {a.attributes.slopes[h]};
+  if (!of.lambdas.empty()) of.lambdas = {a.attributes.lambdas[h]};
   if (!of.lse_gradients.empty()) {
     of.lse_gradients = cut(a.attributes.lse_gradients, row_number(s, b, h, first), part.shape.queries);
   }

@@ -1,10 +1,7 @@
 // The loss of a linear layer, L - x_y of the logits x = W h, and its gradient by h and W. Hidden states are attention's
 // queries and the rows of W its keys: logits err as scores do (B9), the loss of logits that err is B14, and the
 // gradient is that of a loss which depends on a query's log-sum-exp and on one score (B17).
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,43 +11,18 @@
 #include "judge/ops/attention/attention_op.hpp"
 #include "judge/ops/attention/attention_rows.hpp"
 #include "judge/ops/attention/linear_loss.hpp"
-#include "judge/ops/rows/gradient_inputs.hpp"
+#include "proptests/generators/attention/linear_case.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
 
-constexpr std::int64_t ignored_label = usual_ignore_index;
-
-// A row's label follows from the row's numbers, so that the row keeps it alone and in another layout: the first, last,
-// likeliest or least likely class, any other, or the ignored_label one.
-std::int64_t label_of_row(const AttentionCase& a, std::size_t i) {
-  const AttentionShape& s = a.shape;
-  const std::span<const double> hidden = std::span(a.queries).subspan(i * s.dim, s.dim);
-  std::uint64_t code = std::bit_cast<std::uint64_t>(a.gradients[i]);
-  for (const double x : hidden.first(std::min<std::size_t>(s.dim, 4)))
-    code = hashed(code, std::bit_cast<std::uint64_t>(x));
-  const std::uint64_t kind = code % 8;
-  if (s.keys == 0 || (kind == 0 && !a.attributes.no_ignored)) return ignored_label;
-  if (kind == 1) return 0;
-  if (kind == 2) return static_cast<std::int64_t>(s.keys) - 1;
-  if (kind > 4) return static_cast<std::int64_t>(code / 8 % s.keys);
-  std::size_t found = 0;
-  double most = 0;
-  for (std::size_t j = 0; j < s.keys; ++j) {
-    double logit = 0;
-    for (std::size_t t = 0; t < s.dim; ++t) logit += hidden[t] * a.keys[j * s.dim + t];
-    if (j == 0 || (kind == 3 ? logit > most : logit < most)) found = j, most = logit;
-  }
-  return static_cast<std::int64_t>(found);
-}
-
 LinearCall linear_call(const AttentionCase& a) {
   LinearCall call{a.shape.keys, a.shape.dim, a.queries, a.keys, {}, a.gradients};
   for (std::size_t i = 0; i < a.shape.queries; ++i) {
     const std::int64_t label = label_of_row(a, i);
-    call.labels.push_back(label == ignored_label ? std::nullopt : std::optional(static_cast<std::size_t>(label)));
+    call.labels.push_back(label == usual_ignore_index ? std::nullopt : std::optional(static_cast<std::size_t>(label)));
   }
   return call;
 }
@@ -64,7 +36,7 @@ class LinearOp : public AttentionOp {
 
   Domain narrowed(Domain domain) const override {
     for (const char* one : {"batch", "heads", "group", "values"}) domain.lengths[one] = {.least = 1, .most = 1};
-    domain.no_mask = domain.no_causal = domain.unit_scale = true;
+    domain.no_mask = domain.no_causal = domain.classes = true;
     return domain;
   }
 
@@ -72,7 +44,7 @@ class LinearOp : public AttentionOp {
     const AttentionShape& s = a.shape;
     TensorCall call;
     call.op = traits.number;
-    call.attributes.ignore_index = ignored_label;
+    call.attributes.ignore_index = usual_ignore_index;
     call.inputs.push_back({compact_place(a.format, {s.queries, s.dim}), a.queries});
     call.inputs.push_back({compact_place(a.format, {s.keys, s.dim}), a.keys});
     call.inputs.push_back({compact_place(std::nullopt, {s.queries}), {}});
@@ -87,14 +59,30 @@ class LinearOp : public AttentionOp {
   }
 
  protected:
-  static constexpr std::array inputs{OpInput{Role::hidden}, OpInput{Role::weight},
-                                     OpInput{Role::labels, Extent::rows, true}, OpInput{Role::upstream, Extent::rows}};
-  using AttentionOp::AttentionOp;
+  using Names = std::span<const std::string_view>;
+
+  /// The gradient has one output for each of the extents; the loss has none of them.
+  constexpr LinearOp(std::string_view name, std::uint32_t number, Names outputs, Names claims, Names words,
+                     std::span<const Extent> extents = {})
+      : AttentionOp({.name = name,
+                     .inputs = std::span(inputs).first(extents.empty() ? 3 : 4),
+                     .outputs = outputs,
+                     .extents = extents,
+                     .claims = claims,
+                     .all_outputs = true,
+                     .has_theta = false,
+                     .takes_mask = false,
+                     .number = number,
+                     .answers = {.words = words, .expensive = true, .masked_rows = false}}) {}
   ~LinearOp() = default;
 
   virtual void add_own(const AttentionTask& task, const AttentionCase& a, TensorCall& call) const = 0;
   /// Do the row's numbers reach its results?
-  static bool is_read(const AttentionCase& a, std::size_t i) { return label_of_row(a, i) != ignored_label; }
+  static bool is_read(const AttentionCase& a, std::size_t i) { return label_of_row(a, i) != usual_ignore_index; }
+
+ private:
+  static constexpr std::array inputs{OpInput{Role::hidden}, OpInput{Role::weight},
+                                     OpInput{Role::labels, Extent::rows, true}, OpInput{Role::upstream, Extent::rows}};
 };
 
 class LinearCrossEntropy final : public LinearOp {
@@ -103,15 +91,7 @@ class LinearCrossEntropy final : public LinearOp {
 
  public:
   constexpr LinearCrossEntropy()
-      : LinearOp({.name = "linear_cross_entropy",
-                  .inputs = std::span(inputs).first(3),
-                  .outputs = outputs,
-                  .claims = claims,
-                  .all_outputs = true,
-                  .has_theta = false,
-                  .takes_mask = false,
-                  .number = SOFTCHECK_OP_LINEAR_CROSS_ENTROPY,
-                  .answers = {.words = words, .expensive = true, .masked_rows = false}}) {}
+      : LinearOp("linear_cross_entropy", SOFTCHECK_OP_LINEAR_CROSS_ENTROPY, outputs, claims, words) {}
 
   void judge(const AttentionTask& task, const AttentionCase& a, const Outputs& got, const Chosen& chosen,
              const std::function<void(std::size_t, RowVerdicts)>& each) const override {
@@ -147,16 +127,8 @@ class LinearCrossEntropyBackward final : public LinearOp {
 
  public:
   constexpr LinearCrossEntropyBackward()
-      : LinearOp({.name = "linear_cross_entropy_backward",
-                  .inputs = inputs,
-                  .outputs = outputs,
-                  .extents = extents,
-                  .claims = claims,
-                  .all_outputs = true,
-                  .has_theta = false,
-                  .takes_mask = false,
-                  .number = SOFTCHECK_OP_LINEAR_CROSS_ENTROPY_BACKWARD,
-                  .answers = {.words = words, .expensive = true, .masked_rows = false}}) {}
+      : LinearOp("linear_cross_entropy_backward", SOFTCHECK_OP_LINEAR_CROSS_ENTROPY_BACKWARD, outputs, claims, words,
+                 extents) {}
 
   void judge(const AttentionTask& task, const AttentionCase& a, const Outputs& got, const Chosen& chosen,
              const std::function<void(std::size_t, RowVerdicts)>& each) const override {

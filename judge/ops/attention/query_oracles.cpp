@@ -20,6 +20,11 @@ QueryOracles::QueryOracles(const AttentionTask& task, const AttentionRow& row, s
     if (row.slope != 0) take(distances_, row.distances, 1);
     if (!row.bias.empty()) take(bias_, row.bias, 1);
   }
+  if (!task.op->differential) return;
+  AttentionTask one_map = task;
+  one_map.op = Op::attention;
+  second_row_ = row.second();
+  second_ = std::make_unique<QueryOracles>(one_map, second_row_, items);
 }
 
 Enclosure QueryOracles::value(AttentionClaim claim, std::size_t column) {
@@ -28,7 +33,7 @@ Enclosure QueryOracles::value(AttentionClaim claim, std::size_t column) {
   if (claim == AttentionClaim::entropy) return oracle.entropy();
   std::vector<Enclosure>& output = outputs_[working_precision()];
   if (output.empty()) output = sigmoid_ ? oracle.sigmoid_output(row_.sigmoid_bias) : oracle.output();
-  return output[column];
+  return second_ ? output[column] - Enclosure(row_.lambda) * second_->value(claim, column) : output[column];
 }
 
 const AttentionOracle& QueryOracles::now() {

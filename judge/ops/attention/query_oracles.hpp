@@ -35,6 +35,9 @@ class QueryOracles {
   std::vector<double> keys_, values_, distances_, bias_, factors_;
   std::map<unsigned, std::unique_ptr<numerics::AttentionOracle>> oracles_;
   std::map<unsigned, std::vector<numerics::Enclosure>> outputs_;
+  // Of differential attention.
+  AttentionRow second_row_;
+  std::unique_ptr<QueryOracles> second_;
 };
 
 }  // namespace softcheck::proptests

@@ -22,7 +22,7 @@ ArgumentThreshold with_magnitudes(const ArgumentForm& form, const Contract& cont
   // entropy.
   const bool affine = form.value != ArgumentValue::coefficient &&
                       (statistics.theta == 1 || contract.theta == ThetaUse::fused) &&
-                      (form.value != ArgumentValue::entropy || contract.entropy_from != EntropyFrom::coefficients);
+                      (form.value != ArgumentValue::entropy || !contract.has_entropy_of_coefficients());
   if (!affine) return result;
   Statistics larger = statistics;
   larger.logsumexp_magnitude = UpperBound(1);

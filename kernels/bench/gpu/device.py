@@ -17,6 +17,41 @@ class Call(ctypes.Structure):
                 ("theta", ctypes.c_double), ("scale", ctypes.c_double), ("causal", ctypes.c_int32), ("stream", ctypes.c_void_p)]
 
 
+class Attributes(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("reserved", ctypes.c_int32), ("window_left_plus_1", ctypes.c_int64),
+                ("window_right_plus_1", ctypes.c_int64), ("softcap", ctypes.c_double), ("label_smoothing", ctypes.c_double),
+                ("z_loss", ctypes.c_double), ("top_p", ctypes.c_double), ("min_p", ctypes.c_double), ("words", ctypes.c_int32 * 6),
+                ("ignore_index", ctypes.c_int64), ("page_size", ctypes.c_int64), ("dropout_scale", ctypes.c_double),
+                ("sigmoid_bias", ctypes.c_double), ("more_words", ctypes.c_int32 * 6), ("routed_scale", ctypes.c_double)]
+
+
+class Call2(ctypes.Structure):
+    _fields_ = [("call", Call), ("op", ctypes.c_uint32), ("input_roles", ctypes.POINTER(ctypes.c_uint32)),
+                ("attributes", ctypes.POINTER(Attributes))]
+
+
+IGNORED = -100
+# softcheck_role of an input, by its name here.
+ROLES = {"logits": 0, "g": 7, "y": 9, "labels": 10, "upstream": 12}
+# Of the ops of version 2 of a call: softcheck_op, and the inputs.
+VERSION_2 = {"softmax_backward": (8, ("y", "g")), "log_softmax_backward": (9, ("y", "g")),
+             "cross_entropy": (10, ("logits", "labels")), "cross_entropy_backward": (11, ("logits", "labels", "upstream"))}
+
+
+def takes(function, op, inputs, outputs, smoothing=0.0, **members):
+    """Whether a kernel computes op. inputs, outputs: DLTensors; members: of the softcheck_call."""
+    pointers = [(ctypes.POINTER(DLTensor) * len(views))(*map(ctypes.pointer, views)) for views in (inputs, outputs)]
+    call = Call(**{"abi_version": 1, "theta": 1.0, "scale": 1.0, **members}, n_inputs=len(inputs), n_outputs=len(outputs),
+                inputs=pointers[0], outputs=pointers[1])
+    if op in VERSION_2:
+        number, names = VERSION_2[op]
+        call.abi_version = 2
+        attributes = Attributes(size=ctypes.sizeof(Attributes), label_smoothing=smoothing, z_loss=smoothing / 64, ignore_index=IGNORED)
+        roles = (ctypes.c_uint32 * len(names))(*(ROLES[name] for name in names))
+        call = Call2(call, number, roles, ctypes.pointer(attributes))
+    return function(ctypes.byref(call)) == 0
+
+
 class Driver:
     """CUDA's driver, on the context that the kernels use."""
 
@@ -60,6 +95,12 @@ class Driver:
         pointer = ctypes.c_uint64()
         self.ask("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(size))
         return pointer
+
+    def upload(self, to, source):
+        self.ask("cuMemcpyHtoD_v2", to, source, ctypes.c_size_t(len(source)))
+
+    def copy(self, to, source, size):
+        self.ask("cuMemcpyDtoDAsync_v2", to, source, ctypes.c_size_t(size), None)
 
     def seconds(self, work, before=lambda: None):
         """Of what work() queues; before() keeps the device busy while the host queues it."""

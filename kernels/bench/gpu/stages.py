@@ -12,13 +12,24 @@ import subprocess
 import sys
 import time
 
-from device import Call, DLTensor, Driver
+from device import IGNORED, VERSION_2, DLTensor, Driver, takes
 
-LAYOUTS = ["default"] + [f"{kind}:{warps}" for kind in ("held", "parts") for warps in (1, 2, 4, 8, 16)] + [f"cluster:{n}" for n in (2, 4, 8)]
-# Items of an input; of the ops whose result is a number for each row, that is an f32.
-OF_ROWS = {"softmax": False, "log_softmax": False, "adaptive_softmax": False, "logsumexp": True, "entropy": True}
-DTYPES = {"f32": (2, 32, "f"), "f16": (2, 16, "e"), "bf16": (4, 16, None)}
+LAYOUTS = ["default"] + [f"{kind}:{warps}" for kind in ("held", "parts") for warps in (1, 2, 4, 8, 16)] + [
+    f"cluster:{n}" for n in (2, 4, 8)] + [f"grid:{n}" for n in (2, 4, 8, 16, 32, 64, 128)]
+
+
+def layouts_of(n):
+    """A grid takes only rows that no block holds."""
+    return [layout for layout in LAYOUTS if n > 8192 or not layout.startswith("grid")]
+
+
+# Whether the result is a number for each row, which is then an f32.
+OF_ROWS = {"softmax": False, "log_softmax": False, "adaptive_softmax": False, "logsumexp": True, "entropy": True,
+           "softmax_backward": False, "log_softmax_backward": False, "cross_entropy": True, "cross_entropy_backward": False}
+DTYPES = {"f32": (2, 32, "f"), "f16": (2, 16, "e"), "bf16": (4, 16, None), "i64": (0, 64, "q")}
+OF_EACH_ROW = {"labels": "i64", "upstream": "f32"}  # inputs that have a number for each row
 TAIL = 37  # rows so much shorter end within a packet, and begin within one: other paths of the same layout
+DRY = (("softmax", "f32"), ("entropy", "bf16"), ("softmax_backward", "f32"), ("cross_entropy", "f16"))  # of a dry run
 COLUMNS = (1024, 2048, 4096, 8192, 16384, 32768, 131072, 1 << 20)
 
 
@@ -62,15 +73,27 @@ class Lines:
 
 
 # --- calls
-def call_kernel(function, op, dtype, rows, n, logits, out, on_device=False):
-    """Whether the kernel took the call; logits and out are addresses."""
-    views = []
-    for data, shape, kind in ((logits, (rows, n), dtype), (out, *(((rows,), "f32") if OF_ROWS[op] else ((rows, n), dtype)))):
+def inputs_of(op):
+    return VERSION_2.get(op, (0, ("logits",)))[1]
+
+
+def call_kernel(function, op, dtype, rows, n, inputs, out, smoothing=0.0, on_device=False):
+    """Whether the kernel took the call; inputs, by name, and out are addresses."""
+    def view(data, of_row, kind):
+        shape = (rows,) if of_row else (rows, n)
         code, bits, _ = DTYPES[kind]
-        views.append(DLTensor(data, (ctypes.c_int32 * 2)(2 if on_device else 1, 0), len(shape), code, bits, 1,
-                              (ctypes.c_int64 * len(shape))(*shape), None, 0))
-    pointers = [(ctypes.POINTER(DLTensor) * 1)(ctypes.pointer(view)) for view in views]
-    return function(ctypes.byref(Call(1, 1, 1, pointers[0], pointers[1], 1.0, 1.0, 0, None))) == 0
+        return DLTensor(data, (ctypes.c_int32 * 2)(2 if on_device else 1, 0), len(shape), code, bits, 1,
+                        (ctypes.c_int64 * len(shape))(*shape), None, 0)
+
+    views = [view(inputs[name], name in OF_EACH_ROW, OF_EACH_ROW.get(name, dtype)) for name in inputs_of(op)]
+    return takes(function, op, views, [view(out, OF_ROWS[op], "f32" if OF_ROWS[op] else dtype)], smoothing)
+
+
+def numbers_of_rows(name, rows, n, some_ignored):
+    """Labels: the last class, another one, and so on; upstream gradients."""
+    if name == "upstream":
+        return struct.pack(f"<{rows}f", *(0.75 - 3 * (row % 2) for row in range(rows)))
+    return struct.pack(f"<{rows}q", *(IGNORED if some_ignored and row % 3 == 1 else (n - 1 - 7919 * row) % n for row in range(rows)))
 
 
 @functools.lru_cache(maxsize=len(DTYPES))
@@ -87,6 +110,11 @@ def logits_of(dtype, count):
 
 
 class Emulator:
+    """A Driver on the memory of this process."""
+
+    def __init__(self):
+        self.buffers = []
+
     @staticmethod
     def facts():
         return {"device": "emulator", "capability": 90, "multiprocessors": 1, "memory_clock": 1000}
@@ -94,6 +122,24 @@ class Emulator:
     @staticmethod
     def synchronize():
         pass
+
+    def memory(self, size):
+        self.buffers.append(ctypes.create_string_buffer(size))
+        return ctypes.c_uint64(ctypes.addressof(self.buffers[-1]))
+
+    @staticmethod
+    def upload(to, source):
+        ctypes.memmove(to.value, source, len(source))
+
+    @staticmethod
+    def copy(to, source, size):
+        ctypes.memmove(to.value, source.value, size)
+
+    @staticmethod
+    def seconds(work, before):
+        before()
+        work()
+        return 1.0
 
 
 # --- stages
@@ -136,9 +182,9 @@ class Stage:
 
     def rows(self):
         """Op, dtype and columns of what is verified and tuned, short rows first."""
-        ops = [(op, dtype) for _, op, dtype, *_ in self.contracts() if op in OF_ROWS]
+        ops = [(op, dtype) for _, op, dtype, *_ in self.contracts()]
         if self.dry:
-            return [(op, dtype, n) for n in (96, 2500) for op, dtype in ops if (op, dtype) in (("softmax", "f32"), ("entropy", "bf16"))]
+            return [(op, dtype, n) for n in (96, 2500) for op, dtype in ops if (op, dtype) in DRY] + [("cross_entropy_backward", "f32", 17000)]
         return [(op, dtype, n) for n in COLUMNS for op, dtype in ops]
 
     def probe(self):
@@ -147,7 +193,7 @@ class Stage:
             return
         size = 1 << 28
         one, other = self.driver.memory(size), self.driver.memory(size)
-        copy = lambda: self.driver.ask("cuMemcpyDtoDAsync_v2", one, other, ctypes.c_size_t(size), None)  # noqa: E731
+        copy = functools.partial(self.driver.copy, one, other, size)
         self.item("copy", lambda: {"ok": True, "bytes": 2 * size, "seconds": [self.driver.seconds(copy) for _ in range(16)][1:]})
 
     def verify(self):
@@ -155,18 +201,22 @@ class Stage:
 
         def bits(library, machine, op, dtype, n, layout):
             rows = 3
-            logits = logits_of(dtype, rows * n)
-            size = rows * 4 if OF_ROWS[op] else len(logits)
+            logits = logits_of(dtype, rows * n + 1)
+            item = DTYPES[dtype][1] // 8
+            of = {"logits": logits[item:], "y": logits[item:], "g": logits[:-item],
+                  **{name: numbers_of_rows(name, rows, n, True) for name in OF_EACH_ROW}}
+            size = rows * 4 if OF_ROWS[op] else len(logits) - item
             out = ctypes.create_string_buffer(b"\xcd" * size, size)
             os.environ["SOFTCHECK_TREE_LAYOUT"] = layout
-            source = ctypes.create_string_buffer(logits, len(logits))
-            taken = call_kernel(getattr(library, f"softcheck_{machine}_tree_{op}"), op, dtype, rows, n,
-                                ctypes.addressof(source), ctypes.addressof(out))
+            sources = {name: ctypes.create_string_buffer(of[name], len(of[name])) for name in inputs_of(op)}
+            addresses = {name: ctypes.addressof(source) for name, source in sources.items()}
+            taken = call_kernel(getattr(library, f"softcheck_{machine}_tree_{op}"), op, dtype, rows, n, addresses,
+                                ctypes.addressof(out), 0.1 if n % 2 else 0.0)
             return out.raw if taken else None
 
         for op, dtype, n in self.rows():
             expected = functools.lru_cache(None)(lambda n, op=op, dtype=dtype: bits(strict, "strict", op, dtype, n, "default"))
-            for layout in LAYOUTS:
+            for layout in layouts_of(n):
                 def compared(op=op, dtype=dtype, n=n, layout=layout, expected=expected):
                     for columns in (n, n - TAIL):
                         found = bits(judged, self.machine, op, dtype, columns, layout)
@@ -184,36 +234,39 @@ class Stage:
         verified = self.lines.results("verify")
         right = {key for key, line in verified.items() if line["ok"]}
         judged = self.library(self.machine)
-        size = 1 << 28
-        memory = [] if self.dry else [self.driver.memory(size) for _ in range(2)]
+        size, turns = (1 << 17, 3) if self.dry else (1 << 28, 16)
+        memory = {name: self.driver.memory(size) for name in ("logits", "g", "out")}
+        memory |= {name: self.driver.memory(size // 128) for name in OF_EACH_ROW}  # 8 bytes for each row of 1024 columns of 16 bits
+        addresses = {"y": memory["logits"].value, **{name: of.value for name, of in memory.items()}}
 
         def timed(op, dtype, n):
-            layouts = [layout for layout in LAYOUTS if f"{op} {dtype} {n} {layout}" in right]
+            layouts = [layout for layout in layouts_of(n) if f"{op} {dtype} {n} {layout}" in right]
             times = {layout: [] for layout in layouts}
-            if not self.dry:
-                source = logits_of(dtype, size * 8 // DTYPES[dtype][1])
-                self.driver.ask("cuMemcpyHtoD_v2", memory[0], source, ctypes.c_size_t(len(source)))
-            for turn in range(16):
+            rows = size // (DTYPES[dtype][1] // 8) // n
+            rows = min(rows, 2) if self.dry else rows
+            self.driver.upload(memory["logits"], logits_of(dtype, size * 8 // DTYPES[dtype][1]))
+            self.driver.copy(memory["g"], memory["logits"], size)
+            for name in OF_EACH_ROW:
+                self.driver.upload(memory[name], numbers_of_rows(name, rows, n, False))
+            kernel = getattr(judged, f"softcheck_{self.machine}_tree_{op}")
+            for turn in range(turns):
                 for layout in layouts:
                     os.environ["SOFTCHECK_TREE_LAYOUT"] = layout
-                    if self.dry:  # a clock that prefers many warps
-                        times[layout].append(1 / int(layout.replace("default", ":3").split(":")[1]))
-                        continue
                     taken = []
                     work = lambda: taken.append(call_kernel(  # noqa: E731
-                        getattr(judged, f"softcheck_cuda_tree_{op}"), op, dtype, size // (DTYPES[dtype][1] // 8) // n, n,
-                        memory[0].value, memory[1].value, True))
-                    took = self.driver.seconds(work, lambda: self.driver.ask(
-                        "cuMemcpyDtoDAsync_v2", memory[1], memory[0], ctypes.c_size_t(size), None))
+                        kernel, op, dtype, rows, n, addresses, addresses["out"], on_device=not self.dry))
+                    took = self.driver.seconds(work, lambda: self.driver.copy(memory["out"], memory["logits"], size))
                     if not taken[0]:
                         raise RuntimeError(f"{op} {dtype} {n} {layout} was refused")
+                    if self.dry:  # a clock that prefers grids, and many warps
+                        took = (0.125 if layout.startswith("grid") else 1) / int(layout.replace("default", ":3").split(":")[1])
                     if turn:  # the first round warms up
                         times[layout].append(took)
             return {"ok": True, "seconds": {layout: statistics.median(of) for layout, of in times.items()}}
 
         waiting = 0
         for op, dtype, n in self.rows():
-            if all(f"{op} {dtype} {n} {layout}" in verified for layout in LAYOUTS):
+            if all(f"{op} {dtype} {n} {layout}" in verified for layout in layouts_of(n)):
                 self.item(f"{op} {dtype} {n}", functools.partial(timed, op, dtype, n))
             else:
                 waiting += 1

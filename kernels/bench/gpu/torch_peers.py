@@ -19,7 +19,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from device import Call, DLTensor  # noqa: E402 (the line above comes first: the sources' folder stays as it is)
+from device import DLTensor, takes  # noqa: E402 (the line above comes first: the sources' folder stays as it is)
 from session import Lines  # noqa: E402
 
 try:
@@ -34,17 +34,19 @@ except ImportError:
     triton = None
 
 
-def softmax_of(module, name):
-    """A peer's softmax, None where its package is not installed."""
+def peer_of(module, name):
+    """A peer's function, None where its package is not installed."""
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError):
         return None
 
 
-liger, quack = softmax_of("liger_kernel.ops.softmax", "LigerSoftmaxFunction"), softmax_of("quack.softmax", "softmax")
+liger, quack = peer_of("liger_kernel.ops.softmax", "LigerSoftmaxFunction"), peer_of("quack.softmax", "softmax")
 
-DL_TYPES = {torch.float64: (2, 64), torch.float32: (2, 32), torch.float16: (2, 16), torch.bfloat16: (4, 16)}
+quack_loss = peer_of("quack.cross_entropy", "cross_entropy")
+
+DL_TYPES = {torch.int64: (0, 64), torch.float64: (2, 64), torch.float32: (2, 32), torch.float16: (2, 16), torch.bfloat16: (4, 16)}
 
 
 def view_of(tensor):
@@ -58,19 +60,15 @@ def view_of(tensor):
 class Kernel:
     """A kernel of a library, called as kernel(inputs, outputs): lists of tensors. The work is queued on torch's stream."""
 
-    def __init__(self, library, symbol):
-        self.symbol = symbol
+    def __init__(self, library, symbol, op):
+        self.symbol, self.op = symbol, op
         self.function = getattr(library, symbol)
         self.function.restype = ctypes.c_int
 
     def __call__(self, inputs, outputs, scale=1.0, causal=False):
         views = [view_of(tensor) for tensor in inputs + outputs]  # keeps shapes and strides alive
-        pointers = [ctypes.pointer(view) for view in views]
-        arrays = ctypes.POINTER(DLTensor) * len(inputs), ctypes.POINTER(DLTensor) * len(outputs)
         stream = torch.cuda.current_stream().cuda_stream if inputs[0].is_cuda else None
-        call = Call(1, len(inputs), len(outputs), arrays[0](*pointers[:len(inputs)]),
-                    arrays[1](*pointers[len(inputs):]), 1.0, scale, int(causal), stream)
-        if self.function(ctypes.byref(call)) != 0:
+        if not takes(self.function, self.op, views[:len(inputs)], views[len(inputs):], scale=scale, causal=int(causal), stream=stream):
             raise RuntimeError(f"{self.symbol} refused {[tuple(t.shape) for t in inputs]} of {inputs[0].dtype}")
         return outputs[0]
 
@@ -105,6 +103,16 @@ def adaptive_softmax(x):
     quartic = -0.037 * h**4 + 0.481 * h**3 - 2.3 * h**2 + 4.917 * h - 1.791
     beta = torch.where(h > 0.5, torch.clamp(quartic, min=1.0), torch.ones_like(h))
     return torch.softmax(x.float() * beta, -1).to(x.dtype)
+
+
+def losses(x, labels):
+    return torch.nn.functional.cross_entropy(x, labels, reduction="none")
+
+
+def losses_and_gradient(x, labels, upstream):
+    """From the logits, as ours: torch's own gradient needs the losses' saved results."""
+    x = x.detach().requires_grad_()
+    return torch.autograd.grad(losses(x, labels), x, upstream.to(x.dtype))[0]
 
 
 def attention_by(backend, q, k, v, causal):
@@ -178,11 +186,13 @@ class Report:
 def compare_rows(report, kernels, shapes, dtypes):
     compiled = {"softmax": torch.compile(lambda x: torch.softmax(x, -1), dynamic=False),
                 "entropy": torch.compile(entropy, dynamic=False),
-                "adaptive": torch.compile(adaptive_softmax, dynamic=False)}
+                "adaptive": torch.compile(adaptive_softmax, dynamic=False), "loss": torch.compile(losses, dynamic=False),
+                "gradient": torch.compile(losses_and_gradient, dynamic=False)}
     for dtype in dtypes:
         for rows, n in shapes:
             x = (4 * torch.randn(rows, n, device=report.device)).to(dtype)
             probs, scalars = torch.empty_like(x), torch.empty(rows, device=report.device)
+            labels, upstream = torch.randint(n, (rows,), device=report.device), torch.ones(rows, device=report.device)
             of = f"{rows} x {n} {dtype}".replace("torch.", "")
             peers = {"ours": lambda: kernels["softmax"]([x], [probs]), "torch": lambda: torch.softmax(x, -1),
                      "torch.compile": lambda: compiled["softmax"](x)}
@@ -199,6 +209,16 @@ def compare_rows(report, kernels, shapes, dtypes):
                 "ours": lambda: kernels["adaptive_softmax"]([x], [probs]), "paper's code, torch": lambda: adaptive_softmax(x),
                 "paper's code, torch.compile": lambda: compiled["adaptive"](x)},
                 {"our softmax": lambda: kernels["softmax"]([x], [probs])})
+            peers = {"ours": lambda: kernels["cross_entropy"]([x, labels], [scalars]), "torch": lambda: losses(x, labels),
+                     "torch.compile": lambda: compiled["loss"](x, labels)}
+            if quack_loss is not None and x.is_cuda:  # Liger's writes its gradient over the logits
+                peers["quack"] = lambda: quack_loss(x, labels, reduction="none")
+            report.compare(f"cross entropy {of}", peers)
+            report.compare(f"cross entropy backward {of}", {
+                "ours": lambda: kernels["cross_entropy_backward"]([x, labels, upstream], [probs]),
+                "torch, loss and gradient": lambda: losses_and_gradient(x, labels, upstream),
+                "torch.compile, loss and gradient": lambda: compiled["gradient"](x, labels, upstream)},
+                {"copy": lambda: probs.copy_(x)})
 
 
 def compare_attention(report, kernels, shapes, dtype):
@@ -253,10 +273,10 @@ def main():
     prefix = "softcheck_cuda_" if on_gpu else "softcheck_"
     try:
         library = ctypes.CDLL(str(options.library.resolve()))
-        rows = ("softmax", "entropy", "adaptive_softmax")
-        kernels = {name: Kernel(library, prefix + ("tree_" if on_gpu else "") + name) for name in rows}
+        rows = ("softmax", "entropy", "adaptive_softmax", "cross_entropy", "cross_entropy_backward")
+        kernels = {name: Kernel(library, prefix + ("tree_" if on_gpu else "") + name, name) for name in rows}
         for name in ("attention", "adaptive_attention"):
-            kernels[name] = Kernel(library, prefix + ("mma_" if on_gpu else "") + name)
+            kernels[name] = Kernel(library, prefix + ("mma_" if on_gpu else "") + name, name)
     except (OSError, AttributeError) as error:  # no library, or not one of these kernels
         parser.error(f"needs the library of our kernels for {options.device}: {error}")
     torch.manual_seed(1)

@@ -2,6 +2,7 @@
 
 HEADER = "kernel\tregisters\tstack\tper item\tloops: instructions/items of a pass"
 COLUMNS = 128  # of attention, whose kernels take any number of them
+MOST_REGISTERS = 128  # of a thread of a cluster or a grid, whose blocks of 512 have a multiprocessor each
 
 
 def per_item(loops):
@@ -41,8 +42,9 @@ def over_budget(kernels, text):
         if name.split()[0] not in budgets:
             continue
         allowed, limit = budgets[name.split()[0]]
-        shared = "cluster" not in name.split()  # by two blocks of a multiprocessor
-        found = [f"{registers} registers of {allowed}"] * shared * (registers > allowed) + [f"{stack} bytes of stack"] * (stack > 0)
+        if {"cluster", "grid"} & set(name.split()):
+            allowed = MOST_REGISTERS
+        found = [f"{registers} registers of {allowed}"] * (registers > allowed) + [f"{stack} bytes of stack"] * (stack > 0)
         found += [f"{per_item(loops):.1f} instructions an item of {limit}"
                   for _, items in loops.values() if items == most[kind(name)] and per_item(loops) > limit]
         over += [f"{name}: {text}" for text in found]

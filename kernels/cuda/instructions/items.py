@@ -54,10 +54,10 @@ def row_loops(program, family):
 
 def tree_loops(program, family):
     """The loop over rows of a kernel that holds a row in registers: a pass is a row. A thread of the ordinary pass loads and
-    stores 16 bytes at a time. Kernels that read a long row part by part, and clusters, have no count."""
+    stores 16 bytes at a time. Kernels that read a long row part by part, and clusters and grids, have no count."""
     kernel = program.kernel
     _, layout, vectors, *_ = kernel.name.split()
-    if layout in ("parts", "cluster"):
+    if layout in ("parts", "cluster", "grid"):
         return {}
     reads, writes, exponentials = TREE_ROWS[family]
     items = int(vectors) * 16 // SIZE[format_of(kernel)]

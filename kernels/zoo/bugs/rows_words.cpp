@@ -5,7 +5,7 @@
 
 using namespace softcheck::kernels::zoo;
 
-// C11: differences are stored in e5m2.
+// C11: differences are stored in 8 bits, two of them of the fraction.
 // @judged softmax f32: plain differences=bf16; fail C11
 BUG(mutant_differences_in_8_bits, softmax_by_narrow_weights) {
   using namespace softcheck::kernels::arithmetic;

@@ -94,6 +94,14 @@ CORRECT(correct_linear_cross_entropy_backward_in_forward, linear_gradient) {
   });
 }
 
+// upstream (p - [j = y]) in 16 bits, as a matmul reads it.
+// @judged linear_cross_entropy_backward bf16: plain ds=bf16; pass
+CORRECT(correct_linear_cross_entropy_backward_bf16_slopes, linear_gradient) {
+  put_gradients(a, [&](std::size_t r, std::size_t j, Real p) {
+    return static_cast<Real>(rounded_to_bf16(static_cast<float>(slope_of(a, r, j, p))));
+  });
+}
+
 // Upstream times p, less upstream at the label; chunks of the rows, and their partial sums of the weights' gradient.
 // @judged linear_cross_entropy_backward f32 f16: plain; pass
 CORRECT(correct_linear_cross_entropy_backward_of_row_chunks, linear_gradient) {

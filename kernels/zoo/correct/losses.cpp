@@ -129,14 +129,13 @@ CORRECT(correct_cross_entropy_mean_zero_of_nothing, each_mean) {
 // One pass, the sum rescaled whenever the maximum rises.
 // @judged cross_entropy f32: plain; pass
 CORRECT(correct_cross_entropy_online, each_counted_loss) {
-  auto m = row.logits[0], s = row.logits[0] * 0 + 1;
-  for (std::size_t i = 1; i < row.logits.size(); ++i) {
-    const auto x = row.logits[i];
+  auto m = row.logits[0], s = Real(0);
+  for (const auto x : row.logits) {
     if (x > m) {
       s = s * std::exp(m - x) + 1;
       m = x;
     } else {
-      s += std::exp(x - m);
+      s += std::isinf(x) ? Real(0) : std::exp(x - m);
     }
   }
   row.out[0] = row.loss(m, std::log(s));

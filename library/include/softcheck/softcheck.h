@@ -197,6 +197,7 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *                          call of version 2 input_roles may name the inputs, in any order: also sinks, slopes and
  *                          bias, as below. With sinks there is no entropy
  *   sigmoid_attention      q, k, v[, mask]; out; without attributes sigmoid_bias is -ln of the number of keys
+ *   differential_attention q, k, v, q2 (like q), k2 (like k), lambdas (heads)[, mask]; out
  *   linear_cross_entropy   hidden (..., dim), weight (classes, dim), labels (...)[, upstream (...)]; out (...), for its
  *                          gradient dhidden and dweight; attribute ignore_index
  *   attention_backward     q, k, v[, out, lse], out_gradient[, mask]; dq, dk, dv[, dsinks][, dbias]

@@ -21,6 +21,7 @@ bool sizes_agree(const AttentionCase& a) {
          (a.attributes.sinks.empty() || a.attributes.sinks.size() == s.heads()) &&
          (a.attributes.slopes.empty() || a.attributes.slopes.size() == s.heads()) &&
          (a.attributes.bias.empty() || a.attributes.bias.size() == s.batch * a.bias_heads() * s.queries * s.keys) &&
+         (a.attributes.lambdas.empty() || a.attributes.lambdas.size() == s.heads()) &&
          (a.attributes.kept.empty() || a.attributes.kept.size() == s.scores()) &&
          (a.attributes.lse_gradients.empty() ||
           (!a.gradients.empty() && a.attributes.lse_gradients.size() == s.batch * s.heads() * s.queries)) &&
@@ -60,7 +61,9 @@ bool AttentionCase::holds_values_in_keys() const {
   return true;
 }
 
-bool AttentionCase::needs_version_2() const { return has_attributes() || sequences.any() || attributes.sigmoid_bias; }
+bool AttentionCase::needs_version_2() const {
+  return has_attributes() || sequences.any() || attributes.sigmoid_bias || !attributes.lambdas.empty();
+}
 
 bool AttentionCase::has_attributes() const {
   const AttentionAttributes& a = attributes;
@@ -195,6 +198,8 @@ CallTraits traits_of(const AttentionCase& a) {
   traits.lse_gradients = !a.attributes.lse_gradients.empty();
   traits.other_sigmoid_bias =
       a.attributes.sigmoid_bias.value_or(usual_sigmoid_bias(s.keys)) != usual_sigmoid_bias(s.keys);
+  traits.other_lambdas =
+      std::ranges::any_of(a.attributes.lambdas, [&](double x) { return x != a.attributes.lambdas.front(); });
   traits.top_left = a.attributes.top_left;
   traits.interleaved = a.is_interleaved();
   traits.packed = a.sequences.packed;

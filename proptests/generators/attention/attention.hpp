@@ -137,6 +137,9 @@ rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, con
 /// bias=heads dropout=0x1p+1 cache=f16, where the numbers of sinks, slopes, bias and the dropout (kept) follow v's,
 /// then a gradient's dout, and dlse if it is an attribute; sequences are packed pages=16 order=7 lengths=2:3,0:1.
 /// Repetitions are written once: "[ 0x1p+0 0x1p+1 ]*40", in a mask "(10)*40,".
+///
+/// Of a linear layer's loss: "linear f32 hidden=1x2 weight=3x2 labels=1 upstream=1 layout=0 hidden 0x1p+0*2 weight
+/// 0x1p+0*6 labels 2 upstream 0x1p+0", without upstream unless the op is the gradient. The labels follow from the rest.
 std::string to_text(const AttentionCase& attention);
 /// The text before the mask and the numbers.
 std::string head_text(const AttentionCase& attention);

@@ -153,6 +153,10 @@ std::string head_text(const AttentionAttributes& a) {
   if (!a.lse_gradients.empty()) text += " dlse";
   if (a.sigmoid_bias) text += " sigmoid_bias=" + numerics::hex_float(*a.sigmoid_bias);
   if (a.no_ignored) text += " noignored";
+  if (a.one_lambda) text += " lambda=shared";
+  for (std::size_t h = 0; h < a.lambdas.size(); ++h) {
+    text += (h == 0 ? " lambda=" : ",") + numerics::hex_float(a.lambdas[h]);
+  }
   return text;
 }
 
@@ -190,6 +194,12 @@ void take_conventions(AttentionCase& a, const Domain& domain) {
   a.attributes.values_view = domain.values_view;
   a.attributes.cache = domain.cache;
   a.attributes.no_ignored = domain.no_ignored;
+  a.attributes.classes = domain.classes;
+  if (domain.classes) {
+    std::ranges::fill(a.values, 0);
+    a.outputs = 1;
+  }
+  a.attributes.one_lambda = domain.one_lambda;
   for (std::vector<double>* numbers : {&a.keys, &a.values}) {
     for (double& x : *numbers) x = domain.cache ? saturated(*domain.cache, x) : x;
   }

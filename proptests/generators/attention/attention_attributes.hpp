@@ -34,14 +34,16 @@ struct AttentionAttributes {
   /// empty.
   std::vector<double> lse_gradients;
   std::optional<double> sigmoid_bias;  // of every call of sigmoid attention: b of sigmoid(score + b)
+  std::vector<double> lambdas;         // of every call of differential attention: (heads)
+  bool one_lambda = false;             // all are equal
   bool classes = false;     // a linear layer's loss: keys are its classes, gradients the rows' upstream gradients
   bool no_ignored = false;  // of such a loss: no label is the ignored one
 
   bool window() const { return window_left || window_right; }
 };
 
-/// " window=3:all alignment=top-left softcap=0x1p+5 sinks slopes bias=heads dlse sigmoid_bias=-0x1p+1 noignored": those
-/// that are on.
+/// " window=3:all alignment=top-left softcap=0x1p+5 sinks slopes bias=heads dlse sigmoid_bias=-0x1p+1 noignored
+/// lambda=0x1p-1,0x1p-2": those that are on.
 std::string head_text(const AttentionAttributes& attributes);
 
 /// The format of sinks, slopes, and gradients by the log-sum-exps.

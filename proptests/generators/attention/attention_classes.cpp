@@ -277,7 +277,7 @@ bool is_allowed(const ClassChoice& choice, const AttentionOptions& options) {
   if (domain.fewer_queries && has(choice, Trait::lengths, 2)) return false;
   if (domain.equal_dims && has_other(choice, Trait::values, 0)) return false;
   if (domain.values_view && has(choice, Trait::values, 2)) return false;
-  if (domain.unit_scale && has_other(choice, Trait::scale, 0)) return false;
+  if (domain.classes && has_other(choice, Trait::scale, 0)) return false;
   if (domain.usual_scale) {
     if (has_other(choice, Trait::scale, 1) && !has(choice, Trait::scale, 0)) return false;
     if (has(choice, Trait::scale, 0) && has_other(choice, Trait::dim, 0)) return false;

@@ -138,7 +138,7 @@ class ClassDraw {
 
   double scale() {
     if (options_.domain.usual_scale) return 1 / std::sqrt(static_cast<double>(a_.shape.dim));
-    const std::size_t wanted = options_.domain.unit_scale ? 0 : of(Trait::scale);
+    const std::size_t wanted = options_.domain.classes ? 0 : of(Trait::scale);
     while (true) {
       const double any = 0.1 + draw_.unit();
       const double candidates[] = {1,

@@ -360,9 +360,9 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   draw_sequences(draw, a, options);
   a.outputs = options.gradients ? 1 : static_cast<int>(1 + draw.below(3));
   if (options.layouts && !options.domain.compact) a.layout = 1 + draw.below(1000);
-  a.scale = options.domain.usual_scale  ? 1 / std::sqrt(static_cast<double>(s.dim))
-            : options.domain.unit_scale ? 1
-                                        : draw_scale(draw, s.dim);
+  a.scale = options.domain.usual_scale ? 1 / std::sqrt(static_cast<double>(s.dim))
+            : options.domain.classes   ? 1
+                                       : draw_scale(draw, s.dim);
   a.queries.resize(s.batch * s.heads() * s.queries * s.dim);
   a.keys.resize(s.batch * s.kv_heads * s.keys * s.dim);
   a.values.resize(s.batch * s.kv_heads * s.keys * s.value_dim);

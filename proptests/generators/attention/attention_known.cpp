@@ -38,7 +38,7 @@ AttentionCase case_of(AttentionShape s, const AttentionOptions& options) {
   a.family = "known";
   a.shape = s;
   a.causal = options.domain.all_causal;
-  a.scale = options.domain.unit_scale ? 1 : 1 / std::sqrt(static_cast<double>(s.dim));
+  a.scale = options.domain.classes ? 1 : 1 / std::sqrt(static_cast<double>(s.dim));
   take_conventions(a, options.domain);
   a.outputs = options.gradients ? 1 : 3;
   draw_sequences(draw, a, options);
@@ -151,9 +151,9 @@ class ReachDraw {
     }
     a_.outputs = options.gradients ? 1 : 3;
     hold_alike_sequences(a_, options.domain);
-    a_.scale = options.domain.usual_scale  ? 1 / std::sqrt(static_cast<double>(shape.dim))
-               : options.domain.unit_scale ? 1
-                                           : scale;
+    a_.scale = options.domain.usual_scale ? 1 / std::sqrt(static_cast<double>(shape.dim))
+               : options.domain.classes   ? 1
+                                          : scale;
   }
 
   bool is_exact(const ScoreReach& reach) const {

@@ -90,6 +90,7 @@ bool drop_along(AttentionCase& a, const Cut& cut) {
   drop(a.mask, scores(a.mask_for_each_head), a.shape, cut);
   drop(of.sinks, heads, a.shape, cut);
   drop(of.slopes, heads, a.shape, cut);
+  drop(of.lambdas, heads, a.shape, cut);
   drop(of.bias, scores(of.bias_for_each_head), a.shape, cut);
   drop(of.kept, scores(true), a.shape, cut);
   drop(of.lse_gradients, by_lse, a.shape, cut);
@@ -131,7 +132,7 @@ bool change(std::vector<double>& entries, Change simpler) {
 // Rounds sinks, slopes, biases and gradients by log-sum-exps to one bit.
 bool round_terms(AttentionAttributes& of) {
   bool simpler = false;
-  for (std::vector<double>* entries : {&of.sinks, &of.slopes, &of.bias, &of.lse_gradients}) {
+  for (std::vector<double>* entries : {&of.sinks, &of.slopes, &of.bias, &of.lse_gradients, &of.lambdas}) {
     simpler |= change(*entries, [](double x) { return round_to_bits(x, 1); });
   }
   return simpler;

@@ -1,11 +1,12 @@
 // The text of an attention case, for replays.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <stdexcept>
 
 #include "numerics/enclosures/certificate.hpp"
-#include "proptests/generators/attention/attention.hpp"
+#include "proptests/generators/attention/linear_case.hpp"
 #include "proptests/generators/text/case_text.hpp"
 
 namespace softcheck::proptests {
@@ -77,8 +78,9 @@ std::vector<double> read_numbers(std::span<const std::string_view> words, std::s
     refuse(std::string(name) + " and its numbers", at == words.size() ? "" : words[at]);
   Repeats<double> values(most_numbers);
   const auto is_name = [](std::string_view word) {
-    return word == "k" || word == "v" || word == "sinks" || word == "slopes" || word == "bias" || word == "kept" ||
-           word == "dout" || word == "dlse";
+    static constexpr std::array names{"k",    "v",    "sinks",  "slopes", "bias",    "kept",
+                                      "dout", "dlse", "weight", "labels", "upstream"};
+    return std::ranges::find(names, word) != names.end();
   };
   for (++at; at < words.size() && !is_name(words[at]); ++at) {
     if (words[at] == "[") {
@@ -101,9 +103,72 @@ std::vector<double> read_numbers(std::span<const std::string_view> words, std::s
   return values.take();
 }
 
+// "linear f32 hidden=2x4 weight=3x4 labels=2 upstream=2 layout=0"
+std::string linear_head_text(const AttentionCase& a) {
+  const auto shape = [&](std::size_t rows) { return std::to_string(rows) + "x" + std::to_string(a.shape.dim); };
+  const std::string rows = std::to_string(a.shape.queries);
+  return "linear " + std::string(numerics::properties(a.format).name) + " hidden=" + shape(a.shape.queries) +
+         " weight=" + shape(a.shape.keys) + " labels=" + rows + (a.gradients.empty() ? "" : " upstream=" + rows) +
+         " layout=" + std::to_string(a.layout);
+}
+
+std::vector<double> labels_of(const AttentionCase& a) {
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < a.shape.queries; ++i) labels.push_back(static_cast<double>(label_of_row(a, i)));
+  return labels;
+}
+
+std::string linear_text(const AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  std::string labels;
+  for (const double label : labels_of(a)) labels += " " + std::to_string(static_cast<std::int64_t>(label));
+  return linear_head_text(a) + (a.nan != 0 ? " nan=" + std::to_string(a.nan) : "") + head_text(a.attributes) +
+         " hidden" + numbers_text(a.queries, s.dim, s.queries * s.dim) + " weight" +
+         numbers_text(a.keys, s.dim, s.keys * s.dim) + " labels" + labels +
+         (a.gradients.empty() ? "" : " upstream" + numbers_text(a.gradients, 1, s.queries));
+}
+
+AttentionCase read_linear(std::span<const std::string_view> words, std::string_view text) {
+  if (words.size() < 9) {
+    refuse("\"linear FORMAT hidden=ROWSxDIM weight=CLASSESxDIM labels=ROWS layout= hidden ... weight ... labels ...\"",
+           text);
+  }
+  AttentionCase result;
+  result.family = "text";
+  result.format = numerics::parse_format(words[1]);
+  AttentionShape& s = result.shape;
+  const auto matrix = [&](std::size_t word, const char* key) {
+    const std::string_view shape = value_of(words[word], key), rows = shape.substr(0, shape.find('x'));
+    const std::string_view dim = shape.substr(std::min(rows.size() + 1, shape.size()));
+    s.dim = static_cast<std::size_t>(parse_count(dim, 1, longest));
+    return static_cast<std::size_t>(parse_count(rows, 0, longest));
+  };
+  s.queries = matrix(2, "hidden");
+  s.keys = matrix(3, "weight");
+  parse_count(value_of(words[4], "labels"), s.queries, s.queries);
+  std::size_t at = 5;
+  const bool upstream = words[at].starts_with("upstream=");
+  if (upstream) parse_count(value_of(words[at++], "upstream"), s.queries, s.queries);
+  result.layout = parse_count(value_of(words[at++], "layout"));
+  if (words[at].starts_with("nan=")) result.nan = parse_count(value_of(words[at++], "nan"));
+  AttentionAttributes& to = result.attributes;
+  to.classes = true;
+  to.no_ignored = at < words.size() && words[at] == "noignored";
+  if (to.no_ignored) ++at;
+  result.queries = read_numbers(words, at, "hidden", result.format);
+  result.keys = read_numbers(words, at, "weight", result.format);
+  result.values.resize(s.keys);
+  const std::vector<double> labels = read_numbers(words, at, "labels", numerics::Format::f64);
+  if (upstream) result.gradients = read_numbers(words, at, "upstream", result.format);
+  if (at != words.size() || !sizes_agree(result)) refuse("as many numbers as the shapes say", text.substr(0, 120));
+  if (labels != labels_of(result)) refuse("the labels that follow from the numbers", text.substr(0, 120));
+  return result;
+}
+
 }  // namespace
 
 std::string head_text(const AttentionCase& a) {
+  if (a.attributes.classes) return linear_head_text(a);
   const AttentionShape& s = a.shape;
   const auto count = [](const char* key, std::size_t value) {
     return std::string(" ") + key + "=" + std::to_string(value);
@@ -116,6 +181,7 @@ std::string head_text(const AttentionCase& a) {
 }
 
 std::string to_text(const AttentionCase& a) {
+  if (a.attributes.classes) return linear_text(a);
   const AttentionShape& s = a.shape;
   const auto named = [](const char* name, const std::vector<double>& values, std::size_t row, std::size_t head) {
     return values.empty() ? "" : name + numbers_text(values, row, head);
@@ -136,6 +202,20 @@ namespace {
 std::optional<std::size_t> read_side(std::string_view text) {
   if (text == "all") return std::nullopt;
   return static_cast<std::size_t>(parse_count(text, 0, longest));
+}
+
+// "0x1p-1,0x1p-2"
+std::vector<double> read_list(std::string_view text, numerics::Format format) {
+  std::vector<double> numbers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    numbers.push_back(parse_number(text.substr(at, end - at)));
+    if (!std::isfinite(numbers.back()) || numerics::round_to(format, numbers.back()) != numbers.back()) {
+      refuse("numbers of " + std::string(numerics::properties(format).name), text);
+    }
+    at = end + 1;
+  }
+  return numbers;
 }
 
 // Which numbers follow the values (sinks, slopes, bias, kept), and dout (dlse).
@@ -172,8 +252,10 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (word.starts_with("sigmoid_bias=")) {
       to.sigmoid_bias = parse_number(value_of(word, "sigmoid_bias"));
       if (!std::isfinite(*to.sigmoid_bias)) refuse("a finite sigmoid_bias", word);
-    } else if (word == "noignored") {
-      to.no_ignored = true;
+    } else if (word == "lambda=shared") {
+      to.one_lambda = true;
+    } else if (word.starts_with("lambda=")) {
+      to.lambdas = read_list(value_of(word, "lambda"), scalars_of(attention.format));
     } else if (word == "sinks") {
       behind.sinks = true;
     } else if (word == "dlse") {
@@ -186,7 +268,8 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (!read_sequences_word(word, attention.sequences)) {
       refuse(
           "window=L:R, alignment=top-left, heads=interleaved, expanded, values=view, softcap=C, sinks, slopes, "
-          "bias=heads|shared, dropout=S, cache=FORMAT, dlse, sigmoid_bias=B, noignored, packed, pages=N, order=N, "
+          "bias=heads|shared, dropout=S, cache=FORMAT, dlse, sigmoid_bias=B, "
+          "lambda=shared|L,L,..., packed, pages=N, order=N, "
           "unowned=finite or lengths=Q:K,... before q",
           word);
     }
@@ -198,6 +281,10 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
 
 void from_text(std::string_view text, AttentionCase& attention) {
   const std::vector<std::string_view> words = words_of(text);
+  if (!words.empty() && words[0] == "linear") {
+    attention = read_linear(words, text);
+    return;
+  }
   if (words.size() < 17 || words[0] != "attention") {
     refuse(
         "\"attention FORMAT batch= kv= group= queries= keys= dim= values= scale= causal= outputs= layout= mask= q ... "

@@ -94,6 +94,7 @@ struct CallTraits {
   bool lse_gradients = false;             // the inputs include the gradient by the log-sum-exps
   bool top_left = false;
   bool other_sigmoid_bias = false;     // sigmoid attention's bias is not -ln(keys)
+  bool other_lambdas = false;          // differential attention's lambdas are not all equal
   bool interleaved = false;            // query head h reads key head h % kv_heads
   bool values_view = false;            // values are in the memory of their keys
   bool packed = false, pages = false;  // layout of attention's sequences
@@ -104,7 +105,7 @@ struct Domain {
   std::map<std::string, LengthRange, std::less<>> lengths;  // the limited lengths
   bool unit_theta = false;                                  // theta = 1
   bool usual_scale = false;                                 // scale = 1 / sqrt(dim), rounded to double
-  bool unit_scale = false;                                  // has no word: scale = 1
+  bool classes = false;                                     // has no word: of a linear layer's loss, with scale 1
   bool usual_sigmoid_bias = false;                          // sigmoid attention's bias = -ln(keys), rounded to double
   bool compact = false;
   bool contiguous = false;
@@ -125,6 +126,7 @@ struct Domain {
   bool no_z_loss = false;         // z_loss = 0
   bool one_ignore_index = false;  // ignore_index = usual_ignore_index
   bool no_ignored = false;        // no label is the ignored one
+  bool one_lambda = false;        // of differential attention: all heads have one lambda
   bool zero_parts = false;        // the outputs of a merge's empty parts are 0
   bool all_see = false;           // each row has a visible item, each query sees a key
   bool no_softcap = false;        // softcap = 0 for a loss

@@ -25,25 +25,61 @@ class Edit(NamedTuple):
     named: str = ""  # what the recipe calls the file, if not by its path
 
 
-def toy(name: str) -> str:
-    return (HERE / name).read_text()
-
-
 def op_source() -> str:
-    source = toy("scaled_sum.hpp")
+    source = (HERE / "scaled_sum.hpp").read_text()
     source = source.replace("#pragma once\n\n", "").replace("scaled_sum_number = 4242", "scaled_sum_number = SOFTCHECK_OP_SCALED_SUM")
     end = "}  // namespace softcheck::proptests\n"
     return source.replace(end, f"constinit const ScaledSum scaled_sum_op;\nconstinit const Op Op::scaled_sum = scaled_sum_op;\n\n{end}")
 
+
+def kernel_source(comments: str, symbol: str, sum_of_row: str) -> str:
+    return f"""// {comments}
+SOFTCHECK_MUTANT {symbol}(const softcheck_call* call) {{
+  if (call_of(call, SOFTCHECK_OP_SCALED_SUM, 2, 1) == nullptr) return 1;
+  const View logits(*call->inputs[0]), factors(*call->inputs[1]), out(*call->outputs[0]);
+  return in_format_of(logits.type, [&]<class Real>(Real) {{
+    for (std::int64_t r = 0; r < logits.rows; ++r) {{
+      Real sum = 0;
+      {sum_of_row}
+      out.put(r, 0, factors.get<Real>(r, 0) * sum);
+    }}
+  }});
+}}
+"""
+
+
+ZOO = '\n#include "kernels/zoo/rows.hpp"\n\nusing namespace softcheck::kernels::zoo;\n\n// '
+CORRECT = kernel_source(
+    f"Correct kernels of scaled_sum.{ZOO}@judged scaled_sum f32: sum=sequential; pass",
+    "correct_scaled_sum",
+    "for (const Real x : read_row<Real>(logits, r)) sum += x;",
+)
+BUG = kernel_source(
+    f"Bugs of scaled_sum.{ZOO}The last item of a row is left out.\n// @judged scaled_sum f32: sum=sequential; fail C5; value",
+    "mutant_scaled_sum_drops_the_last",
+    "for (std::int64_t i = 0; i + 1 < logits.columns; ++i) sum += logits.get<Real>(r, i);",
+)
+PAGE = """# scaled_sum
+
+For an engineer of scaled sums.
+
+<!-- generated from softcheck.describe(): ops scaled_sum -->
+| op | inputs | outputs | claims | calls may have |
+|---|---|---|---|---|
+| `scaled_sum` | logits, upstream | output | `kernel.scaled_sum.value` |  |
+<!-- end -->
+
+The sum of a row's logits times its factor, which stands in `upstream`.
+"""
 
 OP = (
     Edit("judge/ops/scaled_sum/scaled_sum.cpp", op_source(), named="judge/ops/NAME/NAME.cpp"),
     Edit("judge/op/op.hpp", "  OP(scaled_sum) \\\n", "  OP(attention)  "),
     Edit("kernels/abi/softcheck_kernel.h", "  SOFTCHECK_OP_SCALED_SUM = 4242,\n", "  SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD ="),
     Edit("python/softcheck/_words.py", '    "scaled_sum",\n', '    "attention",\n'),
-    Edit("kernels/zoo/correct/scaled_sum.cpp", toy("correct_scaled_sum.txt"), named="kernels/zoo/correct/"),
-    Edit("kernels/zoo/bugs/scaled_sum.cpp", toy("mutant_scaled_sum.txt"), named="kernels/zoo/bugs/"),
-    Edit("docs/ops/scaled_sum.md", toy("scaled_sum_page.txt"), named="docs/ops/"),
+    Edit("kernels/zoo/correct/scaled_sum.cpp", CORRECT, named="kernels/zoo/correct/"),
+    Edit("kernels/zoo/bugs/scaled_sum.cpp", BUG, named="kernels/zoo/bugs/"),
+    Edit("docs/ops/scaled_sum.md", PAGE, named="docs/ops/"),
     Edit("docs/README.md", "| scaled sums | [scaled_sum](ops/scaled_sum.md) |\n", "| top-k routers |"),
 )
 # IEEE 754's layout with 3 bits of exponent and 4 of fraction, which ml_dtypes has and DLPack gives the code 7.

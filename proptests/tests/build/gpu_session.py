@@ -46,7 +46,7 @@ def check():
     # A hang, a crash and a wrong result cost their item alone, and what is wrong wins nothing.
     bad = ("softmax f32 2500 held:16", "softmax f32 2500 held:8", "softmax f32 96 held:4")
     faulty = start("faulty", "--silence", "10", "--fault", ",".join(
-        f"verify={kind}@{key}" for kind, key in zip(("hang", "crash", "wrong"), bad)) + ",tune=crash@entropy bf16 96")
+        f"verify={kind}@{key}" for kind, key in zip(("hang", "crash", "wrong"), bad)) + ",verify=wrong@cross_entropy_backward f32 17000 grid:8,tune=crash@entropy bf16 96")
     stopped = start("stopped", "--fault", "tune=hang@softmax f32 2500")
     broken = start("broken", "--silence", "5", "--fault", "probe=hang,verify=crash,peers=hang,judge=crash,compare=hang,count=crash,time_all=hang")
 
@@ -83,14 +83,19 @@ def check():
     found = results("faulty")
     assert [found["verify", key]["ok"] for key in bad] == [False] * 3, found
     assert [found["verify", key].get("why", "")[:5] for key in bad] == ["hang", "crash", ""]
-    assert "4 wrong or failed" in said, said
+    assert "5 wrong or failed" in said, said
+    loss, gradient = "cross_entropy f16 2500 ", "cross_entropy_backward f32 17000 "
+    assert all(found["verify", loss + of]["ok"] is True for of in ("default", "held:4", "parts:16", "cluster:4")), found
+    assert all(found["verify", gradient + of]["ok"] is True for of in ("default", "cluster:2", "cluster:8", "grid:2", "grid:4")), found
+    assert found["verify", gradient + "grid:8"]["ok"] is False and found["verify", gradient + "grid:128"]["ok"] is None, found
+    assert table("faulty")["cross_entropy_backward", "f32", "17000"] == "grid:4", table("faulty")
     assert table("faulty")["softmax", "f32", "2500"] == "parts:16" and ("softmax", "f32", "96") not in table("faulty"), table("faulty")
     assert ends("faulty")["time_all"] == "done"
 
     # The stages after one that always fails have their turn.
     finish(broken, 1)
     assert set(ends("broken")) == set(STAGES)
-    assert ends("broken").pop("tune") == "missing: gpu: 4 kinds of rows wait for verify", ends("broken")
+    assert ends("broken").pop("tune") == "missing: gpu: 9 kinds of rows wait for verify", ends("broken")
     assert all(end.startswith(("done", "hang", "crash", "missing")) for end in ends("broken").values()), ends("broken")
     failed = {stage for (stage, _), line in results("broken").items() if line["ok"] is False}
     assert failed == set(STAGES) - {"peers", "tune"} and ends("broken")["peers"] == "hang", (failed, ends("broken"))
@@ -123,9 +128,10 @@ def check():
     tables = [str(path) for path in sorted(pathlib.Path("kernels/cuda/tuned").glob("*.tsv"))]
     read = subprocess.run([*awk, *tables, FOLDER / "stopped/emulator.tsv"], capture_output=True, text=True, check=True).stdout
     assert '{{90, 1, 1000}, "softmax", "f32", 97, 2500, {true, 16}},' in read, read
+    assert '{{90, 1, 1000}, "cross_entropy_backward", "f32", 8501, 17000, {false, 16, 8}},' in read, read
     assert len(stages.logits_of("bf16", 1 << 27)) == 1 << 28  # in seconds: what tune takes for a row
     for device, line in (("90", "softmax\tf32\t1\t2\theld\t3"), ("", "softmax\tf32\t1\t2\theld\t4"), ("90", "softmix\tf32\t1\t2\theld\t4"),
-                         ("90", "softmax\tf32\t3\t2\theld\t4")):
+                         ("90", "softmax\tf32\t3\t2\theld\t4"), ("90", "softmax\tf32\t1\t2\tgrid\t1")):
         (FOLDER / "wrong.tsv").write_text(f"device\tX\t{device}\t1\t1\n{line}\n")
         assert subprocess.run([*awk, FOLDER / "wrong.tsv"], capture_output=True, check=False).returncode == 1, line
 

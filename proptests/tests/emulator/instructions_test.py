@@ -233,8 +233,9 @@ class Counts(unittest.TestCase):
         self.assertEqual(over(), [])
         self.assertEqual(over(registers=65), ["tree_softmax warp 8 f32: 65 registers of 64"])
         self.assertEqual(over(stack=8), ["tree_softmax warp 8 f32: 8 bytes of stack"])
-        cluster = "tree_softmax cluster 8 true f32"
-        self.assertEqual(over(registers=128, stack=8, name=cluster), [f"{cluster}: 8 bytes of stack"])
+        for name in ("tree_softmax cluster 8 f32", "tree_softmax grid 8 false f32"):
+            self.assertEqual(over(registers=128, stack=8, name=name), [f"{name}: 8 bytes of stack"])
+            self.assertEqual(over(registers=129, name=name), [f"{name}: 129 registers of 128"])
         self.assertEqual(over(count=65), ["tree_softmax warp 8 f32: 2.0 instructions an item of 2.0"])
         self.assertEqual(over(count=65, items=16), [])  # whose share of a row's own instructions is larger
         bf16 = "tree_softmax block 2 bf16"

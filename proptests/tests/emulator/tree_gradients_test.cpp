@@ -16,15 +16,10 @@
 #include <vector>
 
 #include "kernels/block/tree_rows.hpp"
-#include "kernels/emulator/block.hpp"
-#include "proptests/tests/emulator/strict_formats.hpp"
+#include "proptests/tests/emulator/tree_problem.hpp"
 
 namespace softcheck::emulator_tests {
 namespace {
-
-using namespace kernels;
-using emulator::Block;
-using kernel_tests::Tensor;
 
 /// Runs softcheck_LIBRARY_tree_OP by version 2 of a call.
 void run_version_2(const std::string& library, const std::string& op, softcheck_op number,
@@ -69,7 +64,7 @@ struct SavedProblem {
   }
   /// Of a layout on the emulator; the tensors are compact.
   template <class Op, class Rows>
-  std::vector<Bits> results(int warps, bool all_schedules) const {
+  std::vector<Bits> results(const TreeLaunch& layout) const {
     const auto elements = [](const Tensor<Bits>& tensor) {
       return std::span<const Element>(reinterpret_cast<const Element*>(tensor.elements.data()), tensor.elements.size());
     };
@@ -77,14 +72,9 @@ struct SavedProblem {
     TreeArguments<Block, Element> all;
     all.logits = {{elements(y), columns, 1}, {}, false, rows, columns};
     all.gradient = {{elements(g), columns, 1}, {}, false, rows, columns};
-    all.results = {std::span<Element>(reinterpret_cast<Element*>(found.data()), found.size()), columns, 1};
-    const emulator::LaunchShape shape{2, warps * warp_size, Rows::shared_bytes};
-    const auto kernel = [&](Block& block) { Rows::template run<Op>(block, all); };
-    const std::span<std::byte> written = std::as_writable_bytes(std::span<Bits>(found));
-    const emulator::LaunchReport report = all_schedules
-                                              ? emulator::launch_under_all_schedules(shape, {&written, 1}, kernel)
-                                              : emulator::launch(shape, kernel);
-    EXPECT_TRUE(report.clean()) << report.text();
+    const std::span<Element> results(reinterpret_cast<Element*>(found.data()), found.size());
+    all.results = {results, columns, 1};
+    layout.template run<Op, Rows>(all, results);
     return found;
   }
 
@@ -101,9 +91,9 @@ class TreeGradients : public testing::Test {
     const SavedProblem<Element> problem(n > 2000 ? 1 : 3, n, number == SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, false);
     const auto strict = problem.called("strict", op, number);
     constexpr int most = most_vectors<Op, Element>, of_warp = most * vector_items<Element> * warp_size;
-    const auto expect = [&]<class Rows>(Rows, int warps, const char* layout) {
-      EXPECT_TRUE(kernel_tests::same_bits(problem.template results<Op, Rows>(warps, all_schedules), strict))
-          << op << ", " << n << " columns: " << layout << ", " << warps;
+    const auto expect = [&]<class Rows>(Rows, int warps, const char* layout, int blocks = 1) {
+      EXPECT_TRUE(kernel_tests::same_bits(problem.template results<Op, Rows>({warps, blocks, all_schedules}), strict))
+          << op << ", " << n << " columns: " << layout << ", " << blocks << " of " << warps;
     };
     if (n <= of_warp / most) expect(WarpRows<1>(), 2, "a warp, 1 vector");
     if (n <= of_warp) expect(WarpRows<most>(), 3, "a warp");
@@ -111,6 +101,10 @@ class TreeGradients : public testing::Test {
       if (n <= warps * of_warp) expect(BlockRows<most, true>(), warps, "a block");
       if (warps <= 2) expect(BlockRows<most, false>(), warps, "part by part");
     }
+    if (n < of_warp / 2) return;
+    if (n <= 4 * of_warp) expect(ClusterRows<most>(), 1, "a cluster", 4);
+    if (n <= 4 * of_warp) expect(GridRows<most, true>(), 2, "a grid", 2);
+    expect(GridRows<most, false>(), 1, "a grid part by part", 2);
   }
 };
 using TreeGradientElements = testing::Types<float, Half, BFloat>;

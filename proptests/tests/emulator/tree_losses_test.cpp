@@ -10,15 +10,10 @@
 #include <vector>
 
 #include "kernels/block/tree_rows.hpp"
-#include "kernels/emulator/block.hpp"
-#include "proptests/tests/emulator/strict_formats.hpp"
+#include "proptests/tests/emulator/tree_problem.hpp"
 
 namespace softcheck::emulator_tests {
 namespace {
-
-using namespace kernels;
-using emulator::Block;
-using kernel_tests::Tensor;
 
 constexpr std::int64_t ignored = -100;
 
@@ -26,14 +21,6 @@ constexpr std::int64_t ignored = -100;
 struct LossCall {
   double smoothing = 0, z_loss = 0;
   bool gradient = false, strided = false, wide = false, in_place = false;
-};
-
-/// The environment's layout of a tree kernel.
-struct NamedLayout {
-  explicit NamedLayout(const char* name) { setenv("SOFTCHECK_TREE_LAYOUT", name, 1); }
-  NamedLayout(const NamedLayout&) = delete;
-  NamedLayout& operator=(const NamedLayout&) = delete;
-  ~NamedLayout() { unsetenv("SOFTCHECK_TREE_LAYOUT"); }
 };
 
 /// Rows whose labels are the first class, the last, one that is ignored, some class, none (n, and -1 in a row of its
@@ -123,12 +110,13 @@ TYPED_TEST_SUITE(TreeLosses, TreeLossElements);
 
 // Labelled full: TreeLosses*.HaveTheStrictBitsInEveryLayout
 TYPED_TEST(TreeLosses, HaveTheStrictBitsInEveryLayout) {
-  for (const std::int64_t n : {1, 7, 128, 500, 512, 1000, 1025, 2056, 4100, 16384, 17000}) {
+  for (const std::int64_t n : {1, 7, 128, 500, 512, 1000, 1025, 2056, 4100, 16384, 17000, 40000}) {
     const LossProblem<TypeParam> problem(n > 5000 ? 2 : 6, n);
     for (const LossCall& asked : loss_calls) {
       const std::vector<float> strict = problem.called("strict", asked);
       int taken = 0;
-      for (const char* layout : {"held:1", "held:2", "held:4", "held:8", "held:16", "parts:2", "parts:4", "parts:16"}) {
+      for (const char* layout : {"held:1", "held:2", "held:4", "held:8", "held:16", "parts:2", "parts:4", "parts:16",
+                                 "cluster:4", "grid:2"}) {
         const NamedLayout named(layout);
         const std::vector<float> found = problem.called("emulated", asked);
         if (found.empty()) continue;
@@ -169,8 +157,10 @@ TYPED_TEST(TreeLosses, ComeInPlaceInPartsToo) {
   LossCall asked{0.1, 0, true};
   const std::vector<float> strict = problem.called("strict", asked);
   asked.in_place = true;
-  const NamedLayout named("parts:2");
-  EXPECT_TRUE(kernel_tests::same_bits(problem.called("emulated", asked), strict));
+  for (const char* layout : {"parts:2", "cluster:4", "grid:2"}) {
+    const NamedLayout named(layout);
+    EXPECT_TRUE(kernel_tests::same_bits(problem.called("emulated", asked), strict)) << layout;
+  }
 }
 
 // An ignored row is 0 whatever is in it; a label that is no class makes its row NaN.
@@ -208,16 +198,16 @@ TYPED_TEST(TreeLosses, AreCleanUnderEverySchedule) {
   all.gradient.values = {std::span<const TypeParam>(upstream), 1, 1};
   all.loss.attributes = {0.1, 0.1 / n, 1e-3, ignored};
   all.loss.labels = {std::span<const std::int32_t>(labels), 1, 1};
-  const auto expect_clean = [&]<class Op, class Rows>(Op, Rows, std::vector<TypeParam>& results, int warps) {
+  const auto expect_clean = [&]<class Op, class Rows>(Op, Rows, std::vector<TypeParam>& results, int warps,
+                                                      int blocks = 1) {
     all.results = {std::span<TypeParam>(results), static_cast<std::int64_t>(results.size()) / rows, 1};
-    const std::span<std::byte> written = std::as_writable_bytes(std::span<TypeParam>(results));
-    const emulator::LaunchReport report =
-        emulator::launch_under_all_schedules({2, warps * warp_size, Rows::shared_bytes}, {&written, 1},
-                                             [&](Block& block) { Rows::template run<Op>(block, all); });
-    EXPECT_TRUE(report.clean()) << report.text();
+    TreeLaunch{warps, blocks, true}.template run<Op, Rows>(all, std::span<TypeParam>(results));
   };
   expect_clean(tree::CrossEntropyKernel(), BlockRows<most, true>(), losses, 2);
   expect_clean(tree::CrossEntropyKernel(), BlockRows<most, false>(), losses, 1);
+  expect_clean(tree::CrossEntropyKernel(), ClusterRows<most>(), losses, 1, 2);
+  expect_clean(tree::CrossEntropyKernel(), GridRows<most, false>(), losses, 1, 1);
+  expect_clean(tree::CrossEntropyBackwardKernel(), GridRows<most, true>(), gradient, 1, 2);
   expect_clean(tree::CrossEntropyBackwardKernel(), BlockRows<most, true>(), gradient, 2);
   all.logits.values = {std::span<const TypeParam>(gradient), n, 1};  // in place, of the last results
   expect_clean(tree::CrossEntropyBackwardKernel(), BlockRows<most, false>(), gradient, 1);

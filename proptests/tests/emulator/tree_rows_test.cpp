@@ -14,15 +14,10 @@
 #include <vector>
 
 #include "kernels/block/abi/tree_layouts.hpp"
-#include "kernels/emulator/block.hpp"
-#include "proptests/tests/emulator/strict_formats.hpp"
+#include "proptests/tests/emulator/tree_problem.hpp"
 
 namespace softcheck::emulator_tests {
 namespace {
-
-using namespace kernels;
-using emulator::Block;
-using kernel_tests::Tensor;
 
 /// The bits of an index over which the order adds, the first one first: v, stripe, lane, tile.
 std::vector<int> levels_of(int items_of_vector, int tiles) {
@@ -47,77 +42,6 @@ float added_by(const std::vector<int>& levels, std::vector<float> x) {
 }
 
 template <class Element>
-struct TreeProblem {
-  using Bits = typename Format<Element>::Bits;
-
-  TreeProblem(std::int64_t r, std::int64_t n, bool with_mask, unsigned seed)
-      : rows(r), columns(n), logits(static_cast<std::size_t>(r * n)), mask(logits.size(), 1), masked(with_mask) {
-    std::mt19937 random(seed);
-    std::normal_distribution<double> logit(0, 3);
-    for (Element& x : logits) x = std::bit_cast<Element>(rounded_to<Element>(logit(random)));
-    for (std::uint8_t& m : mask) m = with_mask ? random() % 4 != 0 : 1;
-  }
-
-  template <class Op>
-  TreeArguments<Block, Element> arguments(std::vector<Element>& results) const {
-    const std::int64_t width = Op::of_rows ? 1 : columns;
-    results.assign(static_cast<std::size_t>(rows * width), Element{});
-    TreeArguments<Block, Element> all;
-    all.logits = {{std::span<const Element>(logits), columns, 1},
-                  {std::span<const std::uint8_t>(mask), columns, 1},
-                  masked,
-                  rows,
-                  columns};
-    all.results = {std::span<Element>(results), width, 1};
-    return all;
-  }
-
-  /// The results of a layout on the emulator; clean under every schedule where all_schedules.
-  template <class Op, class Rows>
-  std::vector<Element> results(int warps, bool all_schedules = false) const {
-    std::vector<Element> found;
-    const TreeArguments<Block, Element> all = arguments<Op>(found);
-    const emulator::LaunchShape shape{2, warps * warp_size, Rows::shared_bytes};
-    const auto kernel = [&](Block& block) { Rows::template run<Op>(block, all); };
-    const std::span<std::byte> written = std::as_writable_bytes(std::span<Element>(found));
-    const emulator::LaunchReport report = all_schedules
-                                              ? emulator::launch_under_all_schedules(shape, {&written, 1}, kernel)
-                                              : emulator::launch(shape, kernel);
-    EXPECT_TRUE(report.clean()) << report.text();
-    return found;
-  }
-
-  std::vector<Element> strict(const std::string& op, bool of_rows) const {
-    Tensor<Bits> in(Format<Element>::type, {rows, columns});
-    Tensor<std::uint8_t> visible(kernel_tests::mask_type, {rows, columns});
-    for (std::size_t i = 0; i < logits.size(); ++i) {
-      in.elements[i] = std::bit_cast<Bits>(logits[i]);
-      visible.elements[i] = mask[i];
-    }
-    Tensor<Bits> out(Format<Element>::type, of_rows ? std::vector{rows} : std::vector{rows, columns});
-    std::vector<const DLTensor*> inputs = {&in.view};
-    if (masked) inputs.push_back(&visible.view);
-    const softcheck_kernel kernel =
-        kernel_tests::load_kernel("softcheck_strict_kernels", "softcheck_strict_tree_" + op);
-    EXPECT_TRUE(kernel_tests::takes_call(kernel, inputs, {&out.view})) << op;
-    std::vector<Element> all;
-    const auto count = static_cast<std::size_t>(of_rows ? rows : rows * columns);
-    for (std::size_t i = 0; i < count; ++i) all.push_back(std::bit_cast<Element>(out.elements[i]));
-    return all;
-  }
-
-  std::int64_t rows, columns;
-  std::vector<Element> logits;
-  std::vector<std::uint8_t> mask;
-  bool masked;
-};
-
-template <class Element>
-bool same(const std::vector<Element>& left, const std::vector<Element>& right) {
-  return left.size() == right.size() && std::memcmp(left.data(), right.data(), left.size() * sizeof(Element)) == 0;
-}
-
-template <class Element>
 class TreeRows : public testing::Test {
  protected:
   static constexpr int most = 32 / vector_items<Element>;
@@ -128,7 +52,7 @@ class TreeRows : public testing::Test {
   static void expect_strict_bits(const TreeProblem<Element>& problem, const std::string& op) {
     const std::vector<Element> strict = problem.strict(op, Op::of_rows);
     const auto expect = [&]<class Rows>(Rows, int warps, const char* layout) {
-      EXPECT_TRUE(same(problem.template results<Op, Rows>(warps), strict))
+      EXPECT_TRUE(same(problem.template results<Op, Rows>({warps}), strict))
           << op << ", " << problem.columns << " columns, masked " << problem.masked << ": " << layout << ", " << warps;
     };
     if (problem.columns <= vector_items<Element> * warp_size) expect(WarpRows<1>(), 1, "a warp, 1 vector");
@@ -164,9 +88,9 @@ TYPED_TEST(TreeRows, AreCleanAndTheSameUnderEverySchedule) {
   constexpr int most = 32 / vector_items<TypeParam>;
   for (const std::int64_t n : {5, 900, 2500}) {
     const TreeProblem<TypeParam> problem(3, n, n == 5, 1);
-    problem.template results<tree::AdaptiveSoftmaxKernel, BlockRows<most, true>>(4, true);
-    problem.template results<tree::EntropyKernel, BlockRows<most, false>>(2, true);
-    if (n < 1000) problem.template results<tree::SoftmaxKernel, WarpRows<most>>(2, true);
+    problem.template results<tree::AdaptiveSoftmaxKernel, BlockRows<most, true>>({4, 1, true});
+    problem.template results<tree::EntropyKernel, BlockRows<most, false>>({2, 1, true});
+    if (n < 1000) problem.template results<tree::SoftmaxKernel, WarpRows<most>>({2, 1, true});
   }
 }
 
@@ -260,18 +184,25 @@ TEST(TunedLayouts, AreThoseOfTheNearestDeviceForTheRows) {
 // A layout that cannot hold the row is left, one that the environment names refused.
 TEST(TunedLayouts, ApplyWhereTheyHoldTheRow) {
   const auto chosen = [](const TunedLayout* tuned, std::int64_t columns) {
-    return with_chosen_layout<tree::SoftmaxKernel, float>(
-        BlockRows<8, true>(), 16, columns, tuned, []<class Rows>(Rows, int warps, int cluster = 1) {
-          return 1000 * (cluster - 1) + (std::is_same_v<Rows, BlockRows<8, true>> ? 100 : 200) + warps;
+    int taken = 0;
+    const int refused = with_chosen_layout<float>(
+        BlockRows<8, true>(), 16, columns, tuned, [&]<class Rows>(Rows, int warps, int blocks = 1) {
+          if (blocks == 8) return 1;  // a device that cannot
+          taken = 1000 * (blocks - 1) + (std::is_same_v<Rows, BlockRows<8, true>> ? 100 : 200) + warps;
+          return 0;
         });
+    return refused == 0 ? taken : -1;
   };
   const TunedLayout held{{}, "", "", 1, 1 << 20, {true, 4}}, parts{{}, "", "", 1, 1 << 20, {false, 2}},
-      clusters{{}, "", "", 1, 1 << 20, {false, 16, 4}};
+      clusters{{}, "", "", 1, 1 << 20, {true, 16, 4}}, absent{{}, "", "", 1, 1 << 20, {true, 16, 8}},
+      grid{{}, "", "", 1, 1 << 20, {false, 16, 4}};
   EXPECT_EQ(chosen(nullptr, 4096), 116);
   EXPECT_EQ(chosen(&held, 4096), 104);
   EXPECT_EQ(chosen(&held, 4097), 116);
   EXPECT_EQ(chosen(&parts, 4097), 202);
   EXPECT_EQ(chosen(&clusters, 4097), 3216);
+  EXPECT_EQ(chosen(&absent, 4097), 116);
+  EXPECT_EQ(chosen(&grid, 4097), 116);  // a block holds the row
 }
 
 // Its own division and a sum that is a float: the bits of the logarithm that has a theorem.

@@ -36,9 +36,9 @@ int learned(std::int64_t steps, const std::function<AskedText(RandomWords&)>& dr
   };
   train(
       state, options, learning_kernels(), [](const TrainingState&, float) { return true; },
-      [&](const LanguageTrainingOptions&, std::int64_t, RandomWords& words) {
+      [&](const LanguageTrainingOptions&, TrainingState& now) {
         TokenBatch batch;
-        for (int text = 0; text < texts; ++text) add(batch, draw(words));
+        for (int text = 0; text < texts; ++text) add(batch, draw(now.words));
         return batch;
       });
   const LanguageModel model{.name = "", .options = "", .design = options.design, .parameters = state.parameters};

@@ -87,26 +87,24 @@ std::vector<std::string> texts_of(const TokenBatch& batch) {
   return texts;
 }
 
-TEST(LanguageTraining, TextsAreOfTheStepsAlgorithmsAndSizes) {
+TEST(LanguageTraining, TextsAreOfTheAlgorithmsAndSizes) {
   LanguageTrainingOptions options = short_language_training(30);
   options.algorithms = parse_algorithms("minimum,insertion_sort");
-  options.growth = 10;
   options.tokens_per_step = 8192;
-  RandomWords words(3);
-  // Five sizes, 4 to 8, in ten steps; all of them from then on.
-  for (const auto& [step, largest] :
-       std::map<std::int64_t, std::size_t>{{0, 4}, {1, 4}, {2, 5}, {9, 8}, {10, 8}, {29, 8}}) {
-    std::map<std::string, std::size_t> of_algorithm, of_size;
-    for (const std::string& text : texts_of(draw_batch(options, step, words))) {
-      ++of_algorithm[text.substr(0, text.find(':'))];
-      ++of_size[std::to_string(text.find(']') - text.find('[') - 1)];
-    }
-    EXPECT_EQ(of_algorithm.size(), 2U) << step;
-    EXPECT_EQ(of_algorithm.count("minimum") + of_algorithm.count("insertion_sort"), 2U) << step;
-    EXPECT_EQ(of_size.size(), largest - 3) << step;
-    EXPECT_EQ(of_size.rbegin()->first, std::to_string(largest)) << step;
+  TrainingState state = start_training(options);
+  std::map<std::string, std::size_t> of_algorithm, of_size;
+  for (const std::string& text : texts_of(draw_batch(options, state))) {
+    ++of_algorithm[text.substr(0, text.find(':'))];
+    ++of_size[std::to_string(text.find(']') - text.find('[') - 1)];
   }
-  EXPECT_THAT(to_text(options), HasSubstr(" algorithms=minimum,insertion_sort growth=10"));
+  EXPECT_EQ(of_algorithm.size(), 2U);
+  EXPECT_EQ(of_algorithm.count("minimum") + of_algorithm.count("insertion_sort"), 2U);
+  EXPECT_EQ(of_size.size(), 5U);
+  EXPECT_EQ(of_size.begin()->first, "4");
+  EXPECT_EQ(of_size.rbegin()->first, "8");
+  options.gate = 0.5;
+  options.cool_down = 7;
+  EXPECT_THAT(to_text(options), HasSubstr(" algorithms=minimum,insertion_sort gate=0.5 cool-down=7"));
   EXPECT_THROW(parse_algorithms("minimum,least"), std::invalid_argument);
   EXPECT_THROW(parse_algorithms("minimum,bfs,minimum"), std::invalid_argument);
 }
@@ -115,8 +113,8 @@ TEST(LanguageTraining, TheLossOfResponsesBeginsBehindTheQuestion) {
   LanguageTrainingOptions options = short_language_training(1);
   for (const bool response_only : {false, true}) {
     options.response_only = response_only;
-    RandomWords words(3);
-    const TokenBatch batch = draw_batch(options, 0, words);
+    TrainingState state = start_training(options);
+    const TokenBatch batch = draw_batch(options, state);
     const std::string text = texts_of(batch).front();
     const std::string before = response_only ? ":\n" : "initial_trace: ";
     const std::size_t first = text.rfind(before) + before.size();
@@ -135,7 +133,7 @@ TEST(LanguageTraining, EveryStepIsAdamWs) {
   TrainingState before = start_training(options), state = before;
   Floats gradient(before.parameters.size());
   train(state, options, training_kernels(), [&](const TrainingState& after, float) {
-    const TokenBatch batch = draw_batch(options, before.step, before.words);
+    const TokenBatch batch = draw_batch(options, before);
     LanguageParts<float> parts(training_kernels(), options.design, batch);
     language_lane().loss_and_gradient(options.design.shape, before.parameters.data(), lane_batch(batch, turns),
                                       parts.calls(), gradient.data());

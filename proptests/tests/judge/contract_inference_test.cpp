@@ -245,7 +245,7 @@ TEST(InferContract, AWeakerWordIsFoundWhereTheFullRunBreaksWhatTheProbesSaw) {
   KernelSubject subject = inferred_subject("correct_log_softmax_lanes_from_64", Op::log_softmax);
   JudgeOptions options = inferred_cases();
   options.run.cases = 400;
-  options.run.shrinks = 40;  // of long rows, each as dear as a case
+  options.run.shrinks = 40;  // of long rows, each as expensive as a case
   const Inference inference = infer_contract(subject, options);
   ASSERT_TRUE(inference.contract) << inference.failure;
   EXPECT_EQ(inference.judgement.verdict, ReportVerdict::pass);
@@ -268,6 +268,14 @@ TEST(InferContract, WhatNoAnswerCanTellIsAssumed) {
   EXPECT_EQ(words["acc"], "acc=f32 assumed");
   EXPECT_EQ(words["exp"], "exp=1ulp assumed");
   EXPECT_EQ(words["lse"], "lse=centred assumed");
+}
+
+TEST(InferContract, WeightsOfEightBitsAreFound) {
+  for (const auto& [format, found] : {std::pair{Format::e4m3, "weights=e4m3:2^8 "}, {Format::e5m2, "weights=e5m2 "}}) {
+    const std::string symbol =
+        format == Format::e4m3 ? "attention_correct_byte_weights" : "attention_correct_byte_weights_in_e5m2";
+    EXPECT_THAT(word(inferred_subject(symbol, Op::attention, format), "weights"), ::testing::StartsWith(found));
+  }
 }
 
 // Eight bits cannot tell long rows of coefficients apart.

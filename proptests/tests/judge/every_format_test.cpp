@@ -67,13 +67,13 @@ class TensorCopy {
 };
 
 /// A call with its results.
-struct KeptCall {
+struct RecordedCall {
   TensorTask task;
   std::vector<TensorCopy> inputs, outputs;
 };
 
-KeptCall kept_inputs(Op op, const softcheck_call& call) {
-  KeptCall kept;
+RecordedCall kept_inputs(Op op, const softcheck_call& call) {
+  RecordedCall kept;
   kept.task.op = op;
   kept.task.theta = call.theta;
   kept.task.scale = call.scale;
@@ -167,9 +167,9 @@ TEST_P(EveryFormat, IsInferred) {
 TEST_P(EveryFormat, IsJudgedAtHand) {
   for_each_format([](const ZooRow& row, KernelSubject subject) {
     const softcheck_kernel kernel = loaded_kernel(subject.source.library, subject.source.symbol);
-    std::vector<KeptCall> calls;
+    std::vector<RecordedCall> calls;
     subject.source.forwarded = [&](const softcheck_call* call) {
-      KeptCall kept = kept_inputs(subject.op, *call);
+      RecordedCall kept = kept_inputs(subject.op, *call);
       const int returned = kernel(call);
       for (std::uint32_t k = 0; k < call->n_outputs; ++k) kept.outputs.emplace_back(*call->outputs[k]);
       if (returned == 0) calls.push_back(std::move(kept));
@@ -177,7 +177,7 @@ TEST_P(EveryFormat, IsJudgedAtHand) {
     };
     judge_kernel(subject, few_calls(80));
     EXPECT_GT(calls.size(), 40U);
-    for (KeptCall& call : calls) {
+    for (RecordedCall& call : calls) {
       for (const TensorCopy& input : call.inputs) call.task.inputs.push_back(input.held());
       std::vector<GivenTensor> outputs;
       for (const TensorCopy& output : call.outputs) outputs.push_back(output.held());

@@ -7,11 +7,15 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 #include <string>
 
+#include "judge/inference/contract_inference.hpp"
+#include "judge/ops/attention/attention_rows.hpp"
 #include "judge/trial/attention_coverage.hpp"
 #include "judge/trial/kernel_judgement.hpp"
 #include "numerics/oracles/cross_entropy.hpp"
+#include "proptests/generators/attention/linear_case.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
@@ -231,7 +235,7 @@ TEST(LinearLoss, CallsHaveLabelsOfEveryKindThatStayWithTheirRows) {
   for (const Op op : {Op::linear_cross_entropy, Op::linear_cross_entropy_backward}) {
     const AttentionOp& of = op.attention_op();
     AttentionOptions options = small_attention(40);
-    options.gradients = true;
+    options.gradients = op == Op::linear_cross_entropy_backward;
     for (const char* words : {"", "noignored"}) {
       options.domain = of.narrowed(parse_domain(words, true));
       std::size_t ignored = 0, first = 0, last = 0, other = 0;
@@ -259,6 +263,57 @@ TEST(LinearLoss, CallsHaveLabelsOfEveryKindThatStayWithTheirRows) {
   EXPECT_THROW(domain_of("softcap", Op::linear_cross_entropy), std::invalid_argument);
 }
 
+TEST(LinearLoss, TheProbesOfOneHiddenStateHaveLabelsOfEveryKind) {
+  std::set<std::int64_t> labels;
+  for (int weight = 0; weight < 32; ++weight) {
+    AttentionCase a;
+    a.shape.keys = 4;
+    a.queries = {1};
+    a.keys = {static_cast<double>(weight), 0, 1, 2};
+    labels.insert(label_of_row(a, 0));
+  }
+  EXPECT_GE(labels.size(), 4u);
+}
+
+TEST(LinearLoss, ACaseNamesItsTensorsAndTheirShapes) {
+  for (const Op op : {Op::linear_cross_entropy, Op::linear_cross_entropy_backward}) {
+    AttentionOptions options = small_attention(9);
+    options.gradients = op == Op::linear_cross_entropy_backward;
+    options.domain = op.attention_op().narrowed({});
+    for (const AttentionCase& drawn : drawn_attention(options, 30, 3, 100)) {
+      const AttentionShape& s = drawn.shape;
+      const std::string rows = std::to_string(s.queries), dim = "x" + std::to_string(s.dim), text = to_text(drawn);
+      EXPECT_EQ(text.rfind("linear f32 hidden=" + rows + dim + " weight=" + std::to_string(s.keys) + dim +
+                               " labels=" + rows + (options.gradients ? " upstream=" + rows : "") + " layout=",
+                           0),
+                0u)
+          << text;
+      EXPECT_EQ(text, to_text(read_back(drawn)));
+      EXPECT_TRUE(admits(options, read_back(drawn)));
+      EXPECT_THAT(describe_call(drawn, "").text(), ::testing::StartsWith("linear f32 hidden=" + rows + dim));
+    }
+  }
+  const std::string text = "linear f32 hidden=1x2 weight=3x2 labels=1 layout=0 hidden 1 2 weight 0 1 2 3 4 5 labels ";
+  AttentionCase read;
+  std::string message;
+  int taken = 0;
+  for (const char* label : {"0", "1", "2", "-100"}) {
+    try {
+      from_text(text + label, read);
+      ++taken;
+    } catch (const std::invalid_argument& error) {
+      message = error.what();
+    }
+  }
+  EXPECT_EQ(taken, 1);
+  EXPECT_THAT(message, ::testing::HasSubstr("need the labels that follow from the numbers"));
+  for (const char* wrong :
+       {"linear f32", "linear f32 hidden=1x2 weight=3x1 labels=1 layout=0 hidden 1 2 weight 0*6 labels 0",
+        "linear f32 hidden=1x2 weight=3x2 labels=2 layout=0 hidden 1 2 weight 0*6 labels 0 0"}) {
+    EXPECT_THROW(from_text(wrong, read), std::invalid_argument) << wrong;
+  }
+}
+
 TEST(LinearLoss, CoverageHasTheLayoutsOfItsOwnOutputs) {
   std::string names;
   for (const Coverage::Entry& entry : attention_coverage(Op::linear_cross_entropy_backward).entries()) {
@@ -266,6 +321,28 @@ TEST(LinearLoss, CoverageHasTheLayoutsOfItsOwnOutputs) {
   }
   EXPECT_THAT(names, ::testing::HasSubstr("layout of dweight"));
   EXPECT_THAT(names, ::testing::Not(::testing::HasSubstr("layout of entropy")));
+}
+
+// Labelled full: LinearLoss.WhatAKernelStoresIsInferred
+TEST(LinearLoss, WhatAKernelStoresIsInferred) {
+  const Op loss = Op::linear_cross_entropy, gradient = Op::linear_cross_entropy_backward;
+  JudgeOptions options = quick_options({}, 40);
+  const auto inferred = [&](const char* symbol, Op op, Format format) {
+    return infer_contract(zoo_subject(symbol, {.op = op, .format = format}), options);
+  };
+  const Inference plain = inferred("correct_linear_cross_entropy", loss, Format::f32);
+  ASSERT_TRUE(plain.contract) << plain.failure;
+  EXPECT_TRUE(plain.grade.is_own());
+  const Inference stored = inferred("correct_linear_cross_entropy_bf16_logits", loss, Format::bf16);
+  ASSERT_TRUE(stored.contract) << stored.failure;
+  EXPECT_EQ(stored.contract->scores, Format::bf16);
+  EXPECT_EQ(stored.verdict(), ReportVerdict::pass) << stored.summary();
+  // Pairs show what is stored where their labels differ.
+  const Inference slopes = inferred("correct_linear_cross_entropy_backward_bf16_slopes", gradient, Format::bf16);
+  ASSERT_TRUE(slopes.contract) << slopes.failure;
+  EXPECT_EQ(slopes.contract->score_gradients, Format::bf16);
+  EXPECT_EQ(slopes.verdict(), ReportVerdict::pass) << slopes.summary();
+  EXPECT_FALSE(inferred("mutant_linear_cross_entropy_label_in_another_chunk", loss, Format::f32).contract);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <random>
 #include <set>
 
+#include "judge/inference/contract_inference.hpp"
 #include "judge/ops/topk_softmax/router.hpp"
 #include "judge/ops/topk_softmax/topk_choice.hpp"
 #include "proptests/tests/judge/our_kernels.hpp"
@@ -289,6 +290,19 @@ TEST(RouterJudge, AFixedKLeavesTheBiasAndTheFactorFree) {
   }
   EXPECT_GE(factors.size(), 4u);
   EXPECT_GE(biases.size(), 4u);
+}
+
+// Labelled full: RouterJudge.ARoutersContractIsInferred
+TEST(RouterJudge, ARoutersContractIsInferred) {
+  const auto inferred = [](const char* symbol, const char* domain) {
+    return infer_contract(zoo_subject(symbol, {.op = Op::topk_softmax, .domain = domain}), quick_options({}, 40));
+  };
+  const Inference right = inferred("correct_router", "scores=sigmoid bias groups group_items=2 routed_scale");
+  ASSERT_TRUE(right.contract) << right.failure;
+  EXPECT_EQ(right.contract->accumulator, Format::f32);
+  EXPECT_EQ(right.verdict(), ReportVerdict::pass) << right.summary();
+  EXPECT_TRUE(right.grade.is_own());
+  EXPECT_FALSE(inferred("mutant_router_bias_in_weights", "scores=sigmoid bias").contract);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ TEST(CpuAttention, BitsDependOnNoThreadCountAndNoRun) {
 }
 
 // 52 queries of 8704 keys have more scores than a tile keeps; one query's are kept, by attention as by its gradient.
-TEST(CpuAttention, KeptScoresAreThoseOfASecondProduct) {
+TEST(CpuAttention, StoredScoresAreThoseOfASecondProduct) {
   const std::string symbol = "softcheck_adaptive_attention";
   const auto run = [&](Attention& call) {
     call.run(symbol);

@@ -52,7 +52,7 @@ MODELS = {
                                        saved_as=torch.bfloat16), "model.layers.{layer}.input_layernorm"),
     "phi3": ("Phi3ForCausalLM", dict(GROUPED, hidden_size=64, original_max_position_embeddings=16, rope_parameters=rope(
         "longrope", partial_rotary_factor=0.75, short_factor=[1.0, 1.1, 1.2, 1.4, 1.7, 2.0],
-        long_factor=[1.0, 1.5, 2.5, 4.0, 6.0, 9.0]), shard_size="40KB"), "model.layers.{layer}.input_layernorm"),
+        long_factor=[1.0, 1.5, 2.5, 4.0, 6.0, 9.0]), shard_size="70KB"), "model.layers.{layer}.input_layernorm"),
     "qwen3": ("Qwen3ForCausalLM", dict(GROUPED, head_dim=12, rope_parameters=rope("dynamic", factor=2.0)),
               "model.layers.{layer}.input_layernorm"),
     "gemma": ("GemmaForCausalLM", dict(GROUPED, head_dim=12, num_key_value_heads=1),

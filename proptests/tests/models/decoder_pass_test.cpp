@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -55,11 +54,7 @@ void expect_within(const char* what, const BoundRows& expected, At at) {
   EXPECT_EQ(outside, 0) << what;
 }
 
-TokenIds inputs_of(const std::string& decoder) {
-  if (decoder == "mistral") return mistral_inputs;
-  std::ifstream file(checkpoint_folder("decoder_tokens.json"));
-  return nlohmann::json::parse(file).at(decoder).get<TokenIds>();
-}
+TokenIds inputs_of(const std::string& decoder) { return decoder == "mistral" ? mistral_inputs : recorded_ids(decoder); }
 
 /// Of "NAME.input.0" or "NAME.input.1".
 std::vector<double> recorded_logits(const std::string& input) {

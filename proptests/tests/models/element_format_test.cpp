@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "models/read/block_formats.hpp"
 #include "models/read/checkpoint.hpp"
 #include "numerics/formats/format.hpp"
 #include "proptests/tests/models/checkpoint_files.hpp"

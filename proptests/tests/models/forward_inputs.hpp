@@ -2,9 +2,13 @@
 
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
 
@@ -13,6 +17,12 @@ namespace softcheck::models {
 /// A folder of proptests/tests/models/checkpoints.
 inline std::filesystem::path checkpoint_folder(const std::string& name) {
   return std::filesystem::path(SOFTCHECK_SOURCE_DIR "/proptests/tests/models/checkpoints") / name;
+}
+
+/// The ids of the recorded passes of a checkpoint.
+inline std::vector<std::vector<std::int64_t>> recorded_ids(const std::string& name) {
+  std::ifstream file(checkpoint_folder("tokens.json"));
+  return nlohmann::json::parse(file).at(name).get<std::vector<std::vector<std::int64_t>>>();
 }
 
 /// softcheck_attention of this build's CPU kernels.

@@ -92,18 +92,18 @@ void expect_numbers_of_rows(const EvaluatedLayer& expected, const LayerAttention
   }
 }
 
-/// Tensors (n, heads, head_dim) of a forward pass in f64, each as (n, hidden).
+/// Tensors (n, heads, head_dim) of a checkpoint's forward pass in f64, each as (n, hidden).
 class RecordedPass {
  public:
-  explicit RecordedPass(const std::filesystem::path& path)
-      : name_(path.string()),
-        source_(open_file_source(path)),
+  explicit RecordedPass(const std::string& checkpoint)
+      : checkpoint_(checkpoint + "."),
+        source_(open_file_source(checkpoint_folder(name_))),
         header_(read_safetensors_header(source_, name_, "F64")) {}
 
   Eigen::MatrixXd tensor(const std::string& name) const {
     for (const SafetensorsEntry& entry : header_.tensors) {
-      if (entry.name != name) continue;
-      const StoredTensor flat = {name, entry.dtype, {entry.shape.at(0), entry.shape.at(1) * entry.shape.at(2)}};
+      if (entry.name != checkpoint_ + name) continue;
+      const StoredTensor flat = {entry.name, entry.dtype, {entry.shape.at(0), entry.shape.at(1) * entry.shape.at(2)}};
       return read_tensor_block({source_, name_, header_.data_begin + entry.begin}, flat, {0, flat.rows()},
                                {0, flat.columns()})
           .values;
@@ -112,7 +112,7 @@ class RecordedPass {
   }
 
  private:
-  std::string name_;
+  std::string name_ = "observed_f64.safetensors", checkpoint_;
   ByteSource source_;
   SafetensorsHeader header_;
 };
@@ -121,8 +121,8 @@ class ForwardPassOf : public ::testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(ForwardPassOf, IsThatOfTransformers) {
   const auto checkpoint = open_checkpoint(GetParam());
-  const RecordedPass recorded(GetParam() / "observed_f64.safetensors");
-  const TokenIds inputs = read_token_ids(GetParam() / "tokens.jsonl");
+  const RecordedPass recorded(GetParam().filename().string());
+  const TokenIds inputs = recorded_ids(GetParam().filename().string());
   ASSERT_EQ(inputs.size(), 2U);
   const std::vector<LayerAttention> layers = layers_of(*checkpoint, inputs);
   Index first = 0;

@@ -1,11 +1,11 @@
-"""Writes the small checkpoints of proptests/tests/models/checkpoints: per model a folder with config.json, weights and
-observed.safetensors, what a real forward pass of transformers has in its attention heads.
+"""Writes the small checkpoints of proptests/tests/models/checkpoints: per model a folder with config.json and weights.
+observed.safetensors has what a real forward pass of each has in its attention heads, in transformers.
 
     python proptests/tests/models/make_checkpoints.py [NAME...]
 
 Needs python/requirements/models.txt. Weights are random, drawn so that no wrong reading looks right: gains lie around 1
 and some are negative, no bias is zero, each head has a scale of its own. Observed, for each of a few inputs I and each
-layer L, in f32:
+layer L, in f32, behind the name of the model:
 
     input.I.layers.L.input     (n, hidden)        what the norm before the projections reads
     input.I.layers.L.query     (n, heads, dh)     rotated, as it meets the keys
@@ -15,8 +15,8 @@ layer L, in f32:
     input.I.layers.L.key_input (n, hidden)        what the norm of the keys reads, where it is another
     input.I.layers.L.turned_input                 the same of turned keys that have a norm of their own
 
-Of models that softcheck itself runs on tokens, tokens.jsonl has the ids that the passes read, a line for each input, and
-observed_f64.safetensors the queries and keys of the same passes in f64.
+Of models that softcheck itself runs on tokens, tokens.json has the ids that the passes read, and observed_f64.safetensors
+the queries and keys of the same passes in f64. make_logits.py adds the ids of decoders.
 
 The folders gguf-* have model.gguf instead, laid out as llama.cpp's converter does. A new architecture is one entry of
 MODELS in checkpoint_models.py.
@@ -255,6 +255,19 @@ def observe_in_f64(model, batches, places):
     return observed
 
 
+def record(file, name, tensors):
+    """The tensors of one model in a file of all, in the place of those it had."""
+    others = {key: value for key, value in safetensors.torch.load_file(FOLDER / file).items() if not key.startswith(name + ".")}
+    safetensors.torch.save_file({**others, **{f"{name}.{key}": value for key, value in tensors.items()}}, FOLDER / file)
+
+
+def record_tokens(name, inputs):
+    """The ids of one model in tokens.json, a line a model."""
+    tokens = {**json.loads((FOLDER / "tokens.json").read_text()), name: inputs}
+    lines = ",\n".join(f"{json.dumps(model)}: {json.dumps(ids)}" for model, ids in sorted(tokens.items()))
+    (FOLDER / "tokens.json").write_text("{\n" + lines + "\n}\n")
+
+
 def make(name):
     of, changes = GGUF_MODELS[name][:2] if name in GGUF_MODELS else (name, {})
     model_class, options, norm, *first_norm = MODELS[of]
@@ -292,9 +305,8 @@ def make(name):
         for what, value in observe(model, inputs, places).items():
             observed[f"input.{number}.{what}"] = value.float()
     if name in RUN_ON_TOKENS:
-        lines = [json.dumps(inputs["input_ids"][0].tolist()) + "\n" for inputs in batches]
-        (folder / "tokens.jsonl").write_text("".join(lines))
-        safetensors.torch.save_file(observe_in_f64(model, batches, places), folder / "observed_f64.safetensors")
+        record_tokens(name, [inputs["input_ids"][0].tolist() for inputs in batches])
+        record("observed_f64.safetensors", name, observe_in_f64(model, batches, places))
     if name not in GGUF_MODELS:
         model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)
         (folder / "generation_config.json").unlink(missing_ok=True)
@@ -302,7 +314,7 @@ def make(name):
             replace_by_blocks(folder, packed)
         for file in folder.glob("*.json"):
             file.write_text(json.dumps(json.loads(file.read_text())) + "\n")
-    safetensors.torch.save_file(observed, folder / "observed.safetensors")
+    record("observed.safetensors", name, observed)
     print(f"{name}: {sum(file.stat().st_size for file in folder.iterdir())} bytes")
 
 

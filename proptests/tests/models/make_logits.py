@@ -1,4 +1,4 @@
-"""Writes decoder_tokens.json and logits_f64.safetensors for the committed checkpoints of decoders: ids of two inputs, and
+"""Writes into tokens.json and logits_f64.safetensors for the committed checkpoints of decoders: ids of two inputs, and
 the logits of the token behind each, computed by transformers in f64.
 
     pip install torch==2.15.0 transformers==5.24.0 safetensors accelerate gguf==0.19.0 && python make_logits.py
@@ -7,18 +7,15 @@ transformers computes norms, rotary tables and softmax in f32 whatever the model
 """
 
 import importlib.metadata
-import json
-import pathlib
 import sys
 import zlib
 
-import safetensors.torch
 import torch
 import transformers
+from make_checkpoints import FOLDER, record, record_tokens
 
 SEED = 20261129
 LENGTHS = (1, 23)
-FOLDER = pathlib.Path(__file__).parent / "checkpoints"
 DECODERS = ("gemma", "gemma2", "gemma3", "gemma3_text", "gpt_oss", "gpt_oss_mxfp4", "llama", "olmo2", "phi3", "qwen2",
             "qwen3", "gguf-llama")
 
@@ -62,13 +59,9 @@ def make(name):
         for number, ids in enumerate(inputs):
             out = model(input_ids=ids).logits
             assert out.dtype == torch.float64
-            logits[f"{name}.input.{number}.logits"] = out[0, -1].clone()
-    tokens = json.loads((FOLDER / "decoder_tokens.json").read_text())
-    tokens[name] = [ids[0].tolist() for ids in inputs]
-    lines = ",\n".join(f"{json.dumps(decoder)}: {json.dumps(ids)}" for decoder, ids in tokens.items())
-    (FOLDER / "decoder_tokens.json").write_text("{\n" + lines + "\n}\n")
-    every = safetensors.torch.load_file(FOLDER / "logits_f64.safetensors")
-    safetensors.torch.save_file({**every, **logits}, FOLDER / "logits_f64.safetensors")
+            logits[f"input.{number}.logits"] = out[0, -1].clone()
+    record_tokens(name, [ids[0].tolist() for ids in inputs])
+    record("logits_f64.safetensors", name, logits)
     print(f"{name}: largest logit {max(value.abs().max().item() for value in logits.values()):.6f}")
 
 

@@ -19,6 +19,7 @@
 #include "models/report/head_observer.hpp"
 #include "proptests/tests/models/edited_checkpoint.hpp"
 #include "proptests/tests/models/forward_inputs.hpp"
+#include "proptests/tests/models/observed_heads.hpp"
 
 namespace softcheck::models {
 namespace {
@@ -143,8 +144,10 @@ TEST(RefusedTokens, NameTheIdsThatTheModelCannotRead) {
 
 CheckpointReport report_of(const std::string& folder) {
   CheckpointQuestion question;
+  const TokenFile tokens(nlohmann::json(recorded_ids(folder)[0]).dump() + "\n" +
+                         nlohmann::json(recorded_ids(folder)[1]).dump());
   question.path = checkpoint_folder(folder).string();
-  question.tokens = (checkpoint_folder(folder) / "tokens.jsonl").string();
+  question.tokens = tokens.path().string();
   question.attention = attention_kernel();
   question.threads = 2;
   return certify_checkpoint(question);
@@ -153,7 +156,8 @@ CheckpointReport report_of(const std::string& folder) {
 CheckpointReport recorded_report(const std::string& folder) {
   CheckpointQuestion question;
   question.path = checkpoint_folder(folder).string();
-  question.activations = (checkpoint_folder(folder) / "observed_f64.safetensors").string();
+  const proptests::TensorFolder files;
+  question.activations = write_activations(files, {"observed_f64.safetensors", folder});
   return certify_checkpoint(question);
 }
 
@@ -171,8 +175,7 @@ TEST(ObserveTokens, ABoundThatIsTooSmallIsViolated) {
   const auto checkpoint = open_checkpoint(checkpoint_folder("bert"));
   const ModelDescription model = describe(*checkpoint);
   const CheckpointReport report = report_of("bert");
-  const ForwardPass pass(*checkpoint, model, read_token_ids(checkpoint_folder("bert") / "tokens.jsonl"),
-                         attention_kernel());
+  const ForwardPass pass(*checkpoint, model, recorded_ids("bert"), attention_kernel());
   std::vector<HeadCertificate> certificates = report.heads;
   certificates[5].spread.upper = report.observed[5].spread.lower * (1 - 0x1p-40);
   const Observation observation = observe_tokens(pass, certificates, {.file = "tokens"});
@@ -205,8 +208,7 @@ TEST(ObserveTokens, EntropiesOfTheKernelAreThoseOfTheRows) {
     const auto checkpoint = open_checkpoint(checkpoint_folder(folder));
     const ModelDescription model = describe(*checkpoint);
     const CheckpointReport report = report_of(folder);
-    const ForwardPass pass(*checkpoint, model, read_token_ids(checkpoint_folder(folder) / "tokens.jsonl"),
-                           attention_kernel());
+    const ForwardPass pass(*checkpoint, model, recorded_ids(folder), attention_kernel());
     pass.run(model.layers - 1, [&](const LayerAttention& layer) {
       for (const ObservedHead& observed : report.observed) {
         const HeadDescription& head = report.heads[observed.place].head;
@@ -247,7 +249,8 @@ TEST(ObserveTokens, NeedsTwoIdsOfEachInput) {
 TEST(ObserveTokens, LooksAtTheLayersThatWereAskedFor) {
   CheckpointQuestion question;
   question.path = checkpoint_folder("bert").string();
-  question.tokens = (checkpoint_folder("bert") / "tokens.jsonl").string();
+  const TokenFile tokens("[3, 4, 5]\n[6, 7]");
+  question.tokens = tokens.path().string();
   question.attention = attention_kernel();
   question.layers = "1";
   std::vector<std::int64_t> layers;

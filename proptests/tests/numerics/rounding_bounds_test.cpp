@@ -215,7 +215,7 @@ Judged undershoot(const Computed& of) {
   return {of.got.entropy, of.oracle.entropy(), upper(entropy_undershoot(of.contract, of.row))};
 }
 Judged entropy_of_log_softmax(const Computed& of) {
-  return {of.got.entropy_from_coefficients, of.oracle.entropy(),
+  return {of.got.entropy_of_coefficients, of.oracle.entropy(),
           upper(contracted_entropy_error(of.contract, of.row).total())};
 }
 

@@ -25,9 +25,9 @@ struct Results {
   std::vector<double> log_softmax;
   double logsumexp = 0;
   double entropy = 0;
-  double entropy_from_logits = 0;        // m + ln S - sum p x
-  double entropy_from_coefficients = 0;  // -sum p (x - lse)
-  double deviations = 0;                 // T: infinite where it overflows
+  double entropy_of_logits = 0;        // m + ln S - sum p x
+  double entropy_of_coefficients = 0;  // -sum p (x - lse)
+  double deviations = 0;               // T: infinite where it overflows
 };
 
 /// (m, S, T): S and T belong to the maximum m. Masked items have m = -inf.
@@ -148,8 +148,8 @@ class Kernel {
     results.logsumexp =
         arithmetic_.output(arithmetic_.contract().lse == LseForm::running ? running_logsumexp(row) : logsumexp);
     if (!raw.empty()) {
-      results.entropy_from_logits = arithmetic_.output(arithmetic_.subtract(logsumexp, sum_of(raw)));
-      results.entropy_from_coefficients = arithmetic_.output(sum_of(informations));
+      results.entropy_of_logits = arithmetic_.output(arithmetic_.subtract(logsumexp, sum_of(raw)));
+      results.entropy_of_coefficients = arithmetic_.output(sum_of(informations));
     }
     results.entropy = arithmetic_.output(arithmetic_.add(log_sum, over_sum(total.deviations)));
     return results;

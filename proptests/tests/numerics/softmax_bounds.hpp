@@ -72,8 +72,8 @@ class RowBounds {
     EXPECT_TRUE(holds_or_overflows(contract_.output, got.logsumexp, oracle_.logsumexp(), lse))
         << "B5: " << got.logsumexp;
     if (std::isfinite(got.logsumexp)) {
-      judge_result("B7", from_logits_.contract, got.entropy_from_logits, oracle_.entropy(), from_logits_.bound, shares);
-      judge_result("B6d", from_coefficients_.contract, got.entropy_from_coefficients, oracle_.entropy(),
+      judge_result("B7", from_logits_.contract, got.entropy_of_logits, oracle_.entropy(), from_logits_.bound, shares);
+      judge_result("B6d", from_coefficients_.contract, got.entropy_of_coefficients, oracle_.entropy(),
                    from_coefficients_.bound, shares);
     }
     if (std::isinf(got.deviations)) return;
@@ -88,7 +88,7 @@ class RowBounds {
     double bound, excess, log_bound;
     bool finite;
   };
-  /// An entropy that entropy_from= grants.
+  /// An entropy in a form that a contract grants.
   struct EntropyForm {
     Contract contract;
     double bound = 0;

@@ -45,7 +45,7 @@ void compare_bounds(const Contract& contract, const RowStatistics<Real>& row, Gr
               stated::entropy_of_coefficients(contract, row, grants), what + "B6d");
   const ScalarThreshold<Real> contracted = contracted_entropy_error(contract, row, grants);
   const ScalarThreshold<Real> of_words = stated::contracted_entropy(contract, row, grants);
-  expect_same(contracted, of_words, what + "entropy_from=");
+  expect_same(contracted, of_words, what + "the contract's form");
 }
 
 TEST(StatedBounds, OfSoftmaxAndEntropyAreTheDocuments) {

@@ -35,7 +35,7 @@ other_bits() { # FILE OP FROM TO
   echo "$1 has other bits with: $4"
 }
 other_bits block_row.v softmax '(add (add w0 w1) (add w2 w3))' '(add (add (add w0 w1) w2) w3)'
-[ "${SOFTCHECK_EFFORT:-}" = deep ] || { echo "12 more with SOFTCHECK_EFFORT=deep"; exit 0; }
+[ "${SOFTCHECK_EFFORT:-}" = deep ] || { echo "14 more with SOFTCHECK_EFFORT=deep"; exit 0; }
 other_bits machine_numbers.v softmax 'fused (mul r r) (fused_horner exp_coefficients r) r' \
   'add (mul (mul r r) (fused_horner exp_coefficients r)) r'
 other_bits machine_numbers.v softmax '0x1fffffc' '0x1fffffa'
@@ -44,6 +44,9 @@ other_bits block_row.v entropy '(add (add d0 d1) (add d2 d3))' '(add (add d0 d2)
 other_bits block_row.v logsumexp 'add_64 (widened (sum_value s)) (widened (sum_rest s))' 'widened (add (sum_value s) (sum_rest s))'
 other_bits tree_row.v tree_softmax 'bits_from vector 5 ++ bits_from (vector + 5) 2' 'bits_from (vector + 5) 2 ++ bits_from vector 5'
 other_bits machine_numbers.v tree_softmax '(-8676966) (-16)' '(-70) 0'
+other_bits tree_row.v tree_entropy 'fused (weight (i + 1)%N) (argument (i + 1)%N) (mul' 'add (mul (weight (i + 1)%N) (argument (i + 1)%N)) (mul'
+other_bits tree_row.v tree_entropy 'tree_mean (tree_products vector scale m row) sum' \
+  'widened (narrowed (tree_mean (tree_products vector scale m row) sum))'
 # What drawn rows seldom show: the test's rows at the edge of a rounding do.
 other_bits block_row.v logsumexp 'quotient_64 (fused_64 (neg_64 q) theta m) theta' 'quotient_64 (add_64 (mul_64 (neg_64 q) theta) m) theta'
 other_bits block_row.v logsumexp 'fused_64 (dyadic_64 k 0) (dyadic_64 0x162e42fefa39ef (-53)) (add_64' \

@@ -213,7 +213,8 @@ TEST_P(StrictModel, HasThemOnManyRows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, StrictModel,
-                         testing::Values("softmax", "tree_softmax", "tree_logsumexp", "logsumexp", "entropy"),
+                         testing::Values("softmax", "tree_softmax", "tree_logsumexp", "tree_entropy", "logsumexp",
+                                         "entropy"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -71,7 +71,7 @@ def _write_data(asked: argparse.Namespace) -> None:
     }
     runs, findings = asked.report.with_name("runs.json"), asked.report.with_name("findings.json")
     data.write_json(runs, {**data.read_json(runs), asked.report.stem: run})
-    shown = {program.path.stem: report.reproduce(program.path) for program in report.reproductions_in(asked.report.parent)}
+    shown = {program.name: report.reproduce(program) for program in report.reproductions_in(asked.report.parent)}
     old = data.read_json(findings)
     data.write_json(findings, {name: old.get(name, output) if output == report.NOT_RUN else output for name, output in shown.items()})
 

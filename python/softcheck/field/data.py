@@ -94,7 +94,9 @@ def read_json(path: pathlib.Path) -> dict[str, Any]:
 
 
 def write_json(path: pathlib.Path, entries: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(dict(sorted(entries.items())), indent=1, ensure_ascii=False) + "\n")
+    """An entry a line."""
+    lines = (f"{json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}" for name, entry in sorted(entries.items()))
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def _row(library: str, kernel: Mapping[str, Any]) -> Row:

@@ -1,4 +1,4 @@
-"""The pages of docs/ from the data and the programs of docs/field/.
+"""The pages of docs/ from the data and the programs of docs/field/. A page there has a program under each heading.
 
 A page is written by hand except for its blocks: "<!-- generated from field/NAME.tsv: WHAT -->" to "<!-- end -->",
 where WHAT is run, verdicts or findings; for kernels/survivors.tsv and judge/survivors/ what survivors.py writes; or
@@ -14,6 +14,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from typing import Any, Iterable, Sequence
 
@@ -24,15 +25,18 @@ from . import data, survivors
 CLASSES = ("wrong", "within a weaker contract", "convention")
 NOT_RUN = "could not be run"
 GRADES = ("pass", "weaker", "fail", "crash", "vacuous", "undecided")
+_PROGRAM = re.compile(r"^## (\w+)\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])-?(?:inf|nan|\d+\.?\d*(?:e[-+]?\d+)?)(?![\w])")
 _BLOCK = re.compile(r"(?<=<!-- generated from )(\S+): ([\w ]+?)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A program of docs/field/ that shows a finding without softcheck."""
+    """A program of a page of docs/field/ that shows a finding without softcheck."""
 
-    path: pathlib.Path
+    page: pathlib.Path
+    name: str
+    text: str
     library: str
     version: str
     claim: str
@@ -40,37 +44,46 @@ class Reproduction:
     kernels: tuple[str, ...]
 
 
-def read_reproduction(path: pathlib.Path) -> Reproduction:
-    """The parts of the docstring: "LIBRARY VERSION: claim", then lines "class: ..." and "kernels: A, B".
+def read_reproductions(page: pathlib.Path) -> list[Reproduction]:
+    """The programs of a page, each with the parts of its docstring: "LIBRARY VERSION: claim", then lines "class: ..." and
+    "kernels: A, B".
 
     Raises ValueError if a part is missing.
     """
-    text = ast.get_docstring(ast.parse(path.read_text()))
+    return [_reproduction(page, *program.groups()) for program in _PROGRAM.finditer(page.read_text())]
+
+
+def _reproduction(page: pathlib.Path, heading: str, program: str) -> Reproduction:
+    text = ast.get_docstring(ast.parse(program))
     if not text:
-        raise ValueError(f"{path}: need a docstring")
+        raise ValueError(f"{page}: {heading}: need a docstring")
     first = text.splitlines()[0]
     fields = dict(line.split(": ", 1) for line in text.splitlines()[1:] if line.startswith(("class: ", "kernels: ")))
     name, _, claim = first.partition(": ")
     library, _, version = name.partition(" ")
     if not claim or not version or fields.get("class") not in CLASSES or "kernels" not in fields:
-        raise ValueError(f"{path}: need 'LIBRARY VERSION: claim', 'class: {' / '.join(CLASSES)}' and 'kernels: ...'")
-    return Reproduction(path, library, version, claim, fields["class"], tuple(fields["kernels"].split("; ")))
+        raise ValueError(f"{page}: {heading}: need 'LIBRARY VERSION: claim', 'class: {' / '.join(CLASSES)}' and 'kernels: ...'")
+    return Reproduction(page, heading, program, library, version, claim, fields["class"], tuple(fields["kernels"].split("; ")))
 
 
-def reproduce(path: pathlib.Path, limit: float = 120) -> list[str] | str:
+def reproduce(program: Reproduction, limit: float = 120) -> list[str] | str:
     """The lines "input | got | exact" that the program prints, or the reason why it prints none. Exit code 0: the
     bug is there."""
-    try:
-        ended = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=limit, check=False)
-    except subprocess.TimeoutExpired:
-        return NOT_RUN
+    with tempfile.TemporaryDirectory() as folder:
+        for each in read_reproductions(program.page):  # one may import another of its page
+            pathlib.Path(folder, f"{each.name}.py").write_text(each.text)
+        path = pathlib.Path(folder, f"{program.name}.py")
+        try:
+            ended = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=limit, check=False)
+        except subprocess.TimeoutExpired:
+            return NOT_RUN
     if ended.returncode != 0:
         return NOT_RUN if "Traceback" in ended.stderr else "not there in the version that is installed"
     return [line for line in ended.stdout.splitlines() if line.count(" | ") == 2] or "prints nothing to compare"
 
 
 def reproductions_in(folder: pathlib.Path) -> list[Reproduction]:
-    return [read_reproduction(path) for path in sorted(folder.glob("*.py"))]
+    return sorted((program for page in folder.glob("*.md") for program in read_reproductions(page)), key=lambda program: program.name)
 
 
 def findings_of(path: pathlib.Path) -> list[Reproduction]:
@@ -165,7 +178,7 @@ def _findings(path: pathlib.Path, name: str) -> Iterable[str]:
         for program in own:
             number += 1
             yield f'<a id="{number}"></a>**{number}. {program.library} {program.version}**: {program.claim}'
-            yield f"[Program]({folder / program.path.name}): {_output(outputs[program.path.stem])}"
+            yield f"[Program]({folder / program.page.name}#{program.name}): {_output(outputs[program.name])}"
             yield ""
 
 

@@ -19,7 +19,7 @@ from .kernel import Library
 
 LIBRARIES = (
     "torch", "onnxruntime", "jax", "tensorflow", "openvino", "mlx", "libggml", "ai_edge_litert", "onednn", "liger_kernel", "scipy", "sklearn",
-    "transformers", "x_transformers", "entmax", "keras", "ctranslate2", "cv2",
+    "transformers", "x_transformers", "entmax", "keras", "ctranslate2", "cv2", "cut_cross_entropy",
     "torch_cuda", "cupy",
 )  # fmt: skip
 ON_A_DEVICE = ("torch_cuda", "cupy")

@@ -86,7 +86,7 @@ Inductive word :=
 | tanh_ulps (k : dyadic)
 | weights (f : word_format) | total (f : word_format) | scores (f : word_format) | values (f : word_format)
 | products (f : word_format) | ds (f : word_format)
-| without_numbers (text : string).      (** masked=, entropy=, lse=, entropy_from=, scale=, ties=: they choose a theorem *)
+| without_numbers (text : string).      (** masked=, entropy=, lse=, scale=, ties= and the like: they choose a theorem *)
 
 (** Words as they are declared, each once at most. *)
 Record contract := { input : word_format; output : word_format; words : list word }.

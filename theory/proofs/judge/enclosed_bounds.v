@@ -337,7 +337,7 @@ Section Bounds.
         encloses entropy_at (entropy row) /\ encloses entropy_allowed_at (entropy_allowed c top row).
       Proof using hs hr.
         intros max. known. pose proof log_sum_error_encloses as hlog. assert (hH : encloses entropy_at (entropy row)).
-        { rewrite (entropy_from_statistics top row max). unfold entropy_at. enclose. } split; [exact hH|].
+        { rewrite (entropy_of_statistics top row max). unfold entropy_at. enclose. } split; [exact hH|].
         assert (hq : encloses quotient_log_at (quotient_log M kappa top row hmax jmax (value (reciprocal_loss c)))).
         { unfold quotient_log, quotient_unit, reciprocal_unit, moment_total, moment_log, quotient_log_at.
           apply add_encloses; [enclose|]. apply add_encloses; [enclose|]. apply log_unit_encloses. enclose. }

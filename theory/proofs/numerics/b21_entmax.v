@@ -115,7 +115,7 @@ Section EntmaxSupports.
   (** A prefix that begins with the largest item, 0, and items below top: none is left out below top less its bound. *)
   Theorem b21_inside top kept d more outside d' t :
     In 0 kept -> Forall (fun x => 0 <= x) (kept ++ d :: more) -> ascending (kept ++ d :: more) ->
-    (forall x, In x (kept ++ d :: more) -> x <= top) -> is_entmax_top top ((kept ++ d :: more) ++ outside) ->
+    (forall x, In x (kept ++ d :: more) -> x <= top) -> is_root_top top ((kept ++ d :: more) ++ outside) ->
     root_tested kept d d' t -> t <= d' -> top - within_of (kept ++ d :: more) top <= d.
   Proof using good hrho ha highest.
     intros in0 nonneg sorted below is test fails. pose proof (in_not_nil 0 kept in0) as some.
@@ -143,7 +143,7 @@ Section EntmaxSupports.
     match rest with [] => True | d :: _ => most <> [] /\ above_roots most d < d - own_error d end.
 
   Theorem b21_supports top ds kept rest least beyond most ended support outside :
-    Forall (fun x => 0 <= x) ds -> ascending ds -> is_entmax_top top ds ->
+    Forall (fun x => 0 <= x) ds -> ascending ds -> is_root_top top ds ->
     ds = kept ++ rest -> In 0 kept -> rooted_support kept rest ->
     ds = support ++ outside -> (forall x, In x support -> x <= top) ->
     (forall x, In x outside -> top - within_of support top <= x) ->

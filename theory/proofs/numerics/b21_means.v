@@ -1,4 +1,4 @@
-(** * B21, entmax of alpha = 1.5: the halves of a row's deviations, and their mean and mean square over a prefix.
+(** * B21, the projection of alpha = 1.5: the halves of a row's deviations, and their mean and mean square over a prefix.
 
     Main results
     - [b21_half_deviation]  rho as of D, a = e^lambda (half of D's reading + 2 omega_m) + omega_a
@@ -19,7 +19,7 @@ From Coq Require Import Sorted.
 From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row b20_supports.
 Local Open Scope R_scope.
 
-(** ** Exact reals behind B21: the roots of the prefixes of a row in ascending order, entmax of alpha = 1.5.
+(** ** Exact reals behind B21: the roots of the prefixes of a row in ascending order.
 
     d = (m - x) / 2. Over k items with mean M and mean square Q the sum of (t - d)^2 is 1 at t = M + sqrt(1/k - V), V = Q - M^2.
 
@@ -34,9 +34,9 @@ Definition spread (ds : list R) : R := sqrt (Rmax (radicand ds) 0).
 Definition root (ds : list R) : R := prefix_mean ds + spread ds.
 
 (** tau: sum max(x / 2 - tau, 0)^2 = 1. *)
-Definition is_entmax_threshold (tau : R) (logits : list R) : Prop :=
+Definition is_root_threshold (tau : R) (logits : list R) : Prop :=
   sum (map (fun x => Rmax (x / 2 - tau) 0 ^ 2) logits) = 1.
-Definition is_entmax_top (top : R) (ds : list R) : Prop := sum (map (fun d => Rmax (top - d) 0 ^ 2) ds) = 1.
+Definition is_root_top (top : R) (ds : list R) : Prop := sum (map (fun d => Rmax (top - d) 0 ^ 2) ds) = 1.
 
 Lemma means ds : ds <> [] -> size ds * prefix_mean ds = sum ds /\ size ds * prefix_square ds = sum (squares ds).
 Proof. intros some. pose proof (size_pos ds some). unfold prefix_mean, prefix_square. split; field; lra. Qed.
@@ -93,16 +93,16 @@ Qed.
 
 (** Items below top, of a row whose larger roots add up to 1. *)
 Lemma squares_below top part others :
-  (forall d, In d part -> d <= top) -> is_entmax_top top (part ++ others) -> sum (map (fun d => (top - d) ^ 2) part) <= 1.
+  (forall d, In d part -> d <= top) -> is_root_top top (part ++ others) -> sum (map (fun d => (top - d) ^ 2) part) <= 1.
 Proof.
-  intros below is. unfold is_entmax_top in is. rewrite map_app, sum_app in is.
+  intros below is. unfold is_root_top in is. rewrite map_app, sum_app in is.
   assert (0 <= sum (map (fun d => Rmax (top - d) 0 ^ 2) others)) by (apply sum_map_nonneg; intros; apply pow2_ge_0).
   assert (sum (map (fun d => (top - d) ^ 2) part) = sum (map (fun d => Rmax (top - d) 0 ^ 2) part)) as ->; [|lra].
   apply sum_map_ext. intros d ind. rewrite Rmax_left; [easy|]. pose proof (below d ind). lra.
 Qed.
 
 Theorem support_root top part others :
-  part <> [] -> (forall d, In d part -> d <= top) -> is_entmax_top top (part ++ others) ->
+  part <> [] -> (forall d, In d part -> d <= top) -> is_root_top top (part ++ others) ->
   0 <= radicand part /\ top <= root part.
 Proof.
   intros some below is. pose proof (squares_below top part others below is) as le. split.

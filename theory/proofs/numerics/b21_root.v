@@ -1,4 +1,4 @@
-(** * B21, entmax of alpha = 1.5: the root M + sqrt(1/k - V) of a prefix, as a kernel computes it.
+(** * B21, the projection of alpha = 1.5: the root M + sqrt(1/k - V) of a prefix, as a kernel computes it.
 
     Main results, in the notation of b21_means.v
     - [b21_radicand]        1/k - V in three forms errs by at most radicand_error
@@ -321,7 +321,7 @@ Section PrefixRoot.
   (** A part of a support that begins with the largest item, all of whose items lie below top. *)
   Theorem b21_within top part more outside :
     In 0 part -> Forall (fun x => 0 <= x) (part ++ more) -> ascending (part ++ more) ->
-    (forall d, In d (part ++ more) -> d <= top) -> is_entmax_top top ((part ++ more) ++ outside) ->
+    (forall d, In d (part ++ more) -> d <= top) -> is_root_top top ((part ++ more) ++ outside) ->
     top <= root part /\ 0 <= prefix_root_error part <= root_within (part ++ more).
   Proof using good hrho ha.
     intros in0 nonneg sorted below is. pose proof (in_not_nil 0 part in0) as some.

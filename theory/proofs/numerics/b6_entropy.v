@@ -302,7 +302,7 @@ Section B6.
 
   Lemma entropy_nonneg_here : 0 <= entropy logits.
   Proof using computed good.
-    facts. rewrite (entropy_from_statistics m logits max).
+    facts. rewrite (entropy_of_statistics m logits max).
     assert (0 <= ln S) by (rewrite <- ln_1; apply ln_le; lra). lra.
   Qed.
 
@@ -319,7 +319,7 @@ Section B6.
       as inner.
     pose proof (rounded_error u_out (entropy logits) ((x + q) * (1 + d1) + e1) d2 e2 entropy_rounding entropy_floor
                   floor_out bd2 be2) as outer.
-    rewrite size in inner, outer. apply outer. apply inner. rewrite (entropy_from_statistics m logits max).
+    rewrite size in inner, outer. apply outer. apply inner. rewrite (entropy_of_statistics m logits max).
     replace (x + q - (ln S + Dbar)) with ((x - ln S) + (q - Dbar)) by ring. triangle. unfold entropy_parts. lra.
   Qed.
 End B6.

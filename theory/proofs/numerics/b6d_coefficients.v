@@ -186,7 +186,7 @@ Section B6d.
     apply Rmult_le_reg_r with S; [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
     apply Rle_trans with (A * (1 + El) * (((1 + t) * (Dbar + excess) + K * exp mu) * S) - (Dbar + Q) * S).
     - apply Rplus_le_compat_r. monotone.
-    - right. unfold coefficients_rounding, log_part, moment_excess. fold A. rewrite (entropy_from_statistics m logits max).
+    - right. unfold coefficients_rounding, log_part, moment_excess. fold A. rewrite (entropy_of_statistics m logits max).
       unfold K, Q. ring.
   Qed.
 

@@ -132,7 +132,7 @@ Section LogSoftmax.
     { unfold U, V, tilted. rewrite <- !weighted_sum_mult, <- weighted_sum_plus, <- !weighted_sum_mult. apply weighted_sum_ext.
       intros x _. unfold logarithm_bound, own_size, A, logarithms_total. rewrite !exp_plus. ring. }
     assert (right_side : weighted_sum m logits own_size = entropy logits * S).
-    { rewrite (entropy_from_statistics m logits max), Rmult_plus_distr_r, <- (deviation_sum_mean m logits max).
+    { rewrite (entropy_of_statistics m logits max), Rmult_plus_distr_r, <- (deviation_sum_mean m logits max).
       unfold deviation_sum, own_size.
       replace (ln S * S) with (weighted_sum m logits (fun _ => ln S))
         by (unfold weight_sum; rewrite <- weighted_sum_mult; apply weighted_sum_ext; intros; ring).
@@ -147,7 +147,7 @@ Section LogSoftmax.
     rewrite left_side, right_side.
     assert (A * ((1 + s) * U + (ln S + b) * V) <= A * (((1 + s) * (Dbar + excess) + (ln S + b) * exp mu) * S)) by monotone.
     apply Rle_trans with (A * (((1 + s) * (Dbar + excess) + (ln S + b) * exp mu) * S) - entropy logits * S); [lra|]. right.
-    unfold logarithms_rounding. fold A. rewrite (entropy_from_statistics m logits max). ring.
+    unfold logarithms_rounding. fold A. rewrite (entropy_of_statistics m logits max). ring.
   Qed.
 
   Theorem b6d_log_softmax zs y h :

@@ -336,7 +336,7 @@ Section B7.
       replace (weighted_sum m logits (fun d => m - d))
       with (weighted_sum m logits (fun d => m * 1 + -1 * d)) by (apply weighted_sum_ext; intros; ring).
       rewrite weighted_sum_plus, !weighted_sum_mult. fold (weight_sum m logits) (deviation_sum m logits). field. lra. }
-    pose proof (entropy_from_statistics m logits max) as H_is. pose proof (mean_deviation_nonneg m logits max) as hD.
+    pose proof (entropy_of_statistics m logits max) as H_is. pose proof (mean_deviation_nonneg m logits max) as hD.
     assert (size : Rabs (entropy logits) = entropy logits) by (apply Rabs_right; lra).
     pose proof (rounded_error u (entropy logits) ((v1 + v2) * (1 + d1) + e1 + v3) d2 e2 (uncentred_first_sum gm)
                   (3 * product_floor M * (1 + u) + sum_floor M) (sum_floor M) bd2 be2) as inner.

@@ -5,9 +5,9 @@
     that lies [moved] from the exact one: of scores that err [scores_apart], of a beta that errs as well [sharpened_apart].
 
     Main results, for any such row
-    - [b9_entropy_from_logits]         B7 at these statistics, and [moved]
-    - [b9_entropy_from_coefficients]   B6d of coefficients, likewise, behind the output's rounding
-    - [b9_entropy_from_logarithms]     B6d of a softmax of the computed log-softmax, likewise
+    - [b9_entropy_of_logits]           B7 at these statistics, and [moved]
+    - [b9_entropy_of_coefficients]     B6d of coefficients, likewise, behind the output's rounding
+    - [b9_entropy_of_logarithms]       B6d of a softmax of the computed log-softmax, likewise
     - [scores_apart], [sharpened_apart]   of these rows
 
     Source: docs/tolerances.md, B9; AttentionThreshold::entropy in numerics/rounding/rounding_attention.cpp. *)
@@ -51,12 +51,12 @@ Section Entropies.
 
   Let size_of_entropy : 0 <= entropy logits.
   Proof using hs max.
-    rewrite (entropy_from_statistics m logits max). pose proof (mean_deviation_nonneg m logits max). pose proof (S_at_least_one m logits max).
+    rewrite (entropy_of_statistics m logits max). pose proof (mean_deviation_nonneg m logits max). pose proof (S_at_least_one m logits max).
     assert (0 <= ln (weight_sum m logits)) by (rewrite <- ln_1; apply ln_le; lra). lra.
   Qed.
 
   (** The logits as factors err as the maximum does, relatively by g and by what an argument errs by. *)
-  Theorem b9_entropy_from_logits row m' y K m_hat x q v1 v2 v3 z1 z H_hat :
+  Theorem b9_entropy_of_logits row m' y K m_hat x q v1 v2 v3 z1 z H_hat :
     logits = map logit row -> is_maximum m' (map reduced row) ->
     (forall a, In a row -> Rabs ((m' - reduced a) - (m - logit a)) <= kappa /\
                            approximates (log_unit g) (argument_floor M kappa j) (logit a) (factor a)) ->
@@ -82,7 +82,7 @@ Section Entropies.
   Qed.
 
   (** At any eps, 1e-9 or 0: the kernel adds none. *)
-  Theorem b9_entropy_from_coefficients eps X height zs y H_hat :
+  Theorem b9_entropy_of_coefficients eps X height zs y H_hat :
     0 <= eps -> 0 <= X ->
     standard_model.product_floor M = 0 /\ standard_model.exp_floor M = 0 \/ exp (- X) <= standard_model.product_floor M + standard_model.exp_floor M ->
     Forall2 (lost_element_term M kappa m s j X 0) logits zs -> added M 0 0 zs y height ->
@@ -103,7 +103,7 @@ Section Entropies.
 End Entropies.
 
 (** Of the logarithms as computed: b and s are what B5 says of them at these statistics. *)
-Theorem b9_entropy_from_logarithms M row m b s tau kappa m_y total h j K u_out floor_out w exact moved zs y height H_hat :
+Theorem b9_entropy_of_logarithms M row m b s tau kappa m_y total h j K u_out floor_out w exact moved zs y height H_hat :
   sound M -> is_maximum m (map fst row) -> 0 <= b /\ 0 <= s <= 1 ->
   (forall q, In q row -> Rabs (snd q - ln (coefficient (map fst row) (fst q))) <= b + s * (m - fst q)) ->
   s + standard_model.slope M * (1 + s) <= tau < 1 -> sum_of_row M kappa m_y (map snd row) total h j ->
@@ -124,7 +124,7 @@ Proof.
   pose proof (wider_sum_of_logarithms_is_some M good row m b s tau kappa K h j height w max ltac:(lra) ltac:(lra) hk reaches covered some) as enough.
   pose proof (b6d_of_computed_softmax M good row m b s tau max errs near tilts kappa m_y total h j hs enough K far smallest zs y height terms tree) as own.
   assert (pos : 0 <= entropy (map fst row)).
-  { rewrite (entropy_from_statistics m _ max). pose proof (mean_deviation_nonneg m _ max). pose proof (S_at_least_one m _ max).
+  { rewrite (entropy_of_statistics m _ max). pose proof (mean_deviation_nonneg m _ max). pose proof (S_at_least_one m _ max).
     assert (0 <= ln (weight_sum m (map fst row))) by (rewrite <- ln_1; apply ln_le; lra). lra. }
   apply (rounded_apart u_out floor_out _ exact moved (- y) H_hat _ _ _ pos apart own hout).
   exact (wider_entropy_of_logarithms M good row m b s tau kappa K h j height u_out floor_out w max ltac:(lra) ltac:(lra) hk reaches writes covered some).

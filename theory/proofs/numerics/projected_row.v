@@ -1,4 +1,4 @@
-(** * Deviations in ascending order, as the projections of a row on the simplex (sparsemax, entmax-1.5) take them in.
+(** * Deviations in ascending order, as the projections of a row on the simplex (B20, B21) take them in.
 
     Main results
     - [read_deviation]       m - x of logits that are read, each within u_r |x| + omega_r: a log error of

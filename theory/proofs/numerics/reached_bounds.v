@@ -369,7 +369,7 @@ Proof.
   split; [rewrite nothing_lost; lra|]. split; [cbn; lra|].
   split; [apply by_division; unfold Rdiv; rewrite Rmult_comm; apply product_0|]. split; [apply far_log_of_sum|].
   split; [apply sum_up|]. split; [apply output_up|]. assert (H : entropy level = ln 2).
-  { rewrite (entropy_from_statistics 0 level level_maximum), level_sum, level_deviation. ring. }
+  { rewrite (entropy_of_statistics 0 level level_maximum), level_sum, level_deviation. ring. }
   assert (mean : mean_error single 0 0 level 1 1 0 = 0).
   { unfold mean_error, beside_mean, first_excess. rewrite level_deviation, no_argument_floor, no_slope.
     unfold lost_moment; cbn -[quotient_log]. field. }

@@ -212,7 +212,7 @@ Qed.
 Definition top_error_of_one : R := prefix_root_error single l 0 0 [0].
 
 Example b21_is_inhabited :
-  exists d q w p, sound single /\ sound_reading held /\ (forall x, In x [0] -> x <= 0) /\ is_entmax_threshold (-1) [0] /\
+  exists d q w p, sound single /\ sound_reading held /\ (forall x, In x [0] -> x <= 0) /\ is_root_threshold (-1) [0] /\
     Permutation (map (fun x => (0 - x) / 2) [0]) ([0] ++ []) /\
     Rabs (root [0] - (0 / 2 - -1)) + prefix_root_error single (deviation_log single held) (half_loss single held 0) 0 [0]
     <= top_error_of_one /\
@@ -223,7 +223,7 @@ Proof.
   pose proof units as [_ l0]. destruct one_item as [_ [_ [_ [_ t]]]].
   exists 0, (exp l), (exp (3 * l)), (exp (3 * l) * (1 + / 2048) + 0).
   split; [apply single_sound|]. split; [apply held_sound|]. split; [intros x [<-|[]]; lra|].
-  split; [unfold is_entmax_threshold, sum; cbn [map fold_right]; rewrite Rmax_left by lra; field|].
+  split; [unfold is_root_threshold, sum; cbn [map fold_right]; rewrite Rmax_left by lra; field|].
   split; [cbn; replace ((0 - 0) / 2) with 0 by field; apply Permutation_refl|].
   rewrite held_log, held_half, t. split.
   { replace (1 - (0 / 2 - -1)) with 0 by field. rewrite Rabs_R0. unfold top_error_of_one. lra. }
@@ -241,12 +241,12 @@ Qed.
 
 Example b21_supports_is_inhabited :
   sound single /\ 0 <= l /\ (forall i, ((fun _ : nat => 0) i <= (fun _ : nat => 0) 1)%nat) /\ Forall (fun x => 0 <= x) [0] /\ ascending [0] /\
-  is_entmax_top 1 [0] /\ In 0 [0] /\ rooted_support single l 0 (fun _ => 0%nat) [0] [] /\ (forall x, In x [0] -> x <= 1) /\
+  is_root_top 1 [0] /\ In 0 [0] /\ rooted_support single l 0 (fun _ => 0%nat) [0] [] /\ (forall x, In x [0] -> x <= 1) /\
   surely_rooted (1 - within_of single l 0 (fun _ => 0%nat) 1 [0] 1) [0] /\ surely_beyond single l 0 (fun _ => 0%nat) [0] [].
 Proof.
   pose proof units as [_ l0]. split; [apply single_sound|]. split; [easy|]. split; [easy|].
   split; [repeat constructor; lra|]. split; [repeat constructor|].
-  split; [unfold is_entmax_top, sum; cbn [map fold_right]; rewrite Rmax_left by lra; ring|].
+  split; [unfold is_root_top, sum; cbn [map fold_right]; rewrite Rmax_left by lra; ring|].
   assert (alone : forall before d others, [0] = before ++ d :: others -> before = []).
   { intros before d others eq. destruct before as [|x [|y before]]; [easy| |]; now inversion eq. }
   split; [now left|]. split; [split; [easy|split; [|easy]]|split; [intros x [<-|[]]; lra|split; [|easy]]].
@@ -257,11 +257,11 @@ Qed.
 (** d of 1, at the edge of the support: the kernel finds it no smaller than the root of the first item. *)
 Example b21_inside_is_inhabited :
   exists d' t, sound single /\ 0 <= l /\ (forall i, ((fun _ : nat => 0) i <= (fun _ : nat => 0) 2)%nat) /\ In 0 [0] /\
-    Forall (fun x => 0 <= x) [0; 1] /\ ascending [0; 1] /\ (forall x, In x [0; 1] -> x <= 1) /\ is_entmax_top 1 ([0; 1] ++ []) /\
+    Forall (fun x => 0 <= x) [0; 1] /\ ascending [0; 1] /\ (forall x, In x [0; 1] -> x <= 1) /\ is_root_top 1 ([0; 1] ++ []) /\
     root_tested single l 0 (fun _ => 0%nat) [0] 1 d' t /\ t <= d'.
 Proof.
   pose proof units as [_ l0]. exists 1, 1. split; [apply single_sound|]. split; [easy|]. split; [easy|]. split; [now left|].
   split; [repeat constructor; lra|]. split; [repeat constructor; lra|]. split; [intros x [<-|[<-|[]]]; lra|].
-  split; [unfold is_entmax_top, sum; cbn [map fold_right app]; rewrite Rmax_left, Rmax_right by lra; ring|].
+  split; [unfold is_root_top, sum; cbn [map fold_right app]; rewrite Rmax_left, Rmax_right by lra; ring|].
   split; [|lra]. apply root_tested_without; [now apply term_itself|apply root_of_one].
 Qed.

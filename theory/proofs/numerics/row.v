@@ -1,7 +1,7 @@
 (** * A row of logits as the rounding bounds see it: S, Dbar, V2 relative to a reference.
 
     Main results
-    - [entropy_from_statistics]     H = ln S + Dbar                                       (docs/tolerances.md, Notation)
+    - [entropy_of_statistics]       H = ln S + Dbar                                       (docs/tolerances.md, Notation)
     - [logsumexp_from_statistics]   L = m + ln S
     - [coefficient_from_weight]     p = e^(-D) / S
     - [pull_moved], [drag_moved]        sums over atoms at another reference
@@ -124,7 +124,7 @@ Section Values.
     rewrite coefficient_from_weight. unfold Rdiv. ring.
   Qed.
 
-  Theorem entropy_from_statistics : entropy logits = ln (weight_sum m logits) + mean_deviation m logits.
+  Theorem entropy_of_statistics : entropy logits = ln (weight_sum m logits) + mean_deviation m logits.
   Proof.
     rewrite entropy_log_partition, logsumexp_from_statistics by easy.
     unfold mean_deviation, deviation_sum. rewrite <- expectation_from_weights.

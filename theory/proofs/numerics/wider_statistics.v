@@ -83,7 +83,7 @@ Section Wider.
     destruct covered as [c1 [c2 [c3 [c4 c5]]]]. destruct good_out as [o1 o2]. pose proof (size_nonneg logits).
     pose proof (S_at_least_one m logits max). assert (lnS : 0 <= ln (weight_sum m logits)) by (rewrite <- ln_1; apply ln_le; lra).
     pose proof (mean_deviation_nonneg m logits max) as hd. pose proof (mean_square_deviation_nonneg m logits max) as hs.
-    pose proof (entropy_from_statistics m logits max) as hH. pose proof (exp_unit_nonneg M good). pose proof (Rabs_pos m).
+    pose proof (entropy_of_statistics m logits max) as hH. pose proof (exp_unit_nonneg M good). pose proof (Rabs_pos m).
     pose proof (Rabs_pos (ln (partition_function logits))). pose proof (pos_INR h). pose proof (pos_INR j).
     assert (l2048 : 0 <= ln (2048 / 1)) by (rewrite <- ln_1; apply ln_le; lra).
     unfold sound in good. destruct q; cbn [is at_statistics]; rewrite ?Rabs_R0; try lra;
@@ -240,7 +240,7 @@ Section Wider.
   Proof using max covered.
     destruct covered as [c1 [c2 _]]. pose proof (S_at_least_one m logits max) as S1.
     assert (0 <= ln (weight_sum m logits)) by (rewrite <- ln_1; apply ln_le; lra).
-    pose proof (mean_deviation_nonneg m logits max). rewrite (entropy_from_statistics m logits max). lra.
+    pose proof (mean_deviation_nonneg m logits max). rewrite (entropy_of_statistics m logits max). lra.
   Qed.
 
   Theorem wider_entropy_of_coefficients :
@@ -293,7 +293,7 @@ Section Logarithms.
     destruct covered as [c1 [c2 [c3 _]]]. pose proof (S_at_least_one m logits max) as S1.
     assert (lnS : 0 <= ln (weight_sum m logits)) by (rewrite <- ln_1; apply ln_le; lra).
     pose proof (mean_deviation_nonneg m logits max) as hD. pose proof (mean_square_deviation_nonneg m logits max) as hV.
-    pose proof (entropy_from_statistics m logits max) as hH. pose proof (unit_nonneg M good) as hl. pose proof (exp_unit_nonneg M good).
+    pose proof (entropy_of_statistics m logits max) as hH. pose proof (unit_nonneg M good) as hl. pose proof (exp_unit_nonneg M good).
     pose proof (slope_nonneg M good) as ht. pose proof (size_nonneg logits). pose proof (lost_nonneg M good j).
     assert (0 <= size row) by apply size_nonneg. assert (0 <= size row * lost M j) by (now apply Rmult_le_pos).
     assert (hh : 0 <= INR height * standard_model.unit M) by (apply Rmult_le_pos; [apply pos_INR|easy]).

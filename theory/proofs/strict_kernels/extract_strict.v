@@ -11,6 +11,8 @@ Definition tree_softmax_words (theta : Z) (row : list Z) : list Z :=
   map word_of_f32 (tree_softmax 2 (scale_of (f64_of_word theta)) (map f32_of_word row)).
 Definition tree_logsumexp_word (theta : Z) (row : list Z) : Z :=
   word_of_f32 (tree_logsumexp 2 (f64_of_word theta) (map f32_of_word row)).
+Definition tree_entropy_word (theta : Z) (row : list Z) : Z :=
+  word_of_f32 (tree_entropy 2 (scale_of (f64_of_word theta)) (map f32_of_word row)).
 Definition logsumexp_word (theta : Z) (row : list Z) : Z :=
   word_of_f32 (strict_logsumexp (f64_of_word theta) (map f32_of_word row)).
 Definition entropy_word (theta : Z) (row : list Z) : Z :=
@@ -18,4 +20,4 @@ Definition entropy_word (theta : Z) (row : list Z) : Z :=
 
 Extract Constant ClassicalDedekindReals.sig_forall_dec => "(fun _ -> assert false)".
 
-Extraction "strict_kernels.ml" softmax_words tree_softmax_words tree_logsumexp_word logsumexp_word entropy_word.
+Extraction "strict_kernels.ml" softmax_words tree_softmax_words tree_logsumexp_word tree_entropy_word logsumexp_word entropy_word.

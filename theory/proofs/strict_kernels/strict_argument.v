@@ -176,7 +176,7 @@ Section Lost.
   Lemma deviation_below_size : 0 <= mean_deviation m logits <= 4194304.
   Proof using max few_items some_items items.
     split; [apply (mean_deviation_nonneg m logits max)|].
-    pose proof (ceiling logits some_items) as top. rewrite (entropy_from_statistics m logits max) in top.
+    pose proof (ceiling logits some_items) as top. rewrite (entropy_of_statistics m logits max) in top.
     assert (0 <= ln (weight_sum m logits)) by (rewrite <- ln_1; apply ln_le; [lra|now apply S_at_least_one]).
     pose proof (ln_below_tangent (size logits) ltac:(lra)). lra.
   Qed.
@@ -233,7 +233,7 @@ Section Lost.
     destruct (b1_sum M small_model_sound 0 m logits s h j sum ltac:(lra)) as [t [bt ->]]. unfold sigma in bt.
     pose proof (S_at_least_one m logits max) as S1. assert (S2 : weight_sum m logits <= 4194304).
     { destruct deviation_below_size as [d0 _]. pose proof (ceiling logits some_items) as top.
-      rewrite (entropy_from_statistics m logits max) in top. apply Rle_trans with (size logits); [|apply items].
+      rewrite (entropy_of_statistics m logits max) in top. apply Rle_trans with (size logits); [|apply items].
       apply Rnot_lt_le. intros more. apply ln_increasing in more; lra. }
     assert (last : - ln (1 - lost_sum M 0 m logits h j) <= / 10).
     { apply Ropp_le_cancel. rewrite Ropp_involutive, <- (ln_exp (- / 10)).

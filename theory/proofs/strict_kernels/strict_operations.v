@@ -124,6 +124,16 @@ Proof. easy. Qed.
 Lemma one_value : is_value one 1.
 Proof. apply (value_at _ (IZR 1 * two_to 0)); [apply dyadic_value; lia|cbn; ring]. Qed.
 
+(** Numbers are multiples of 2^-149. *)
+Lemma number_grid x : number binary32 x -> exists n, x = IZR n * two_to (-149).
+Proof.
+  intros is_number. unfold number, generic_format, F2R in is_number. cbn [Fnum Fexp] in is_number.
+  set (c := cexp _ _ x) in *. assert (low : (-149 <= c)%Z) by (unfold c, cexp, FLT_exp; cbn [prec emin binary32]; lia).
+  exists (Ztrunc (scaled_mantissa radix2 (FLT_exp (emin binary32) (prec binary32)) x) * 2 ^ (c - -149))%Z.
+  rewrite mult_IZR, (IZR_Zpower radix2) by lia. rewrite Rmult_assoc, <- bpow_plus.
+  rewrite is_number at 1. do 2 f_equal. ring.
+Qed.
+
 (** ** The remainder of an addition *)
 
 Lemma symmetric_ties n : negb (Z.even n) = negb (negb (Z.even (- (n + 1)))).

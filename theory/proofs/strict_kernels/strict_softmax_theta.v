@@ -6,6 +6,7 @@
 
     Main results, with the height that sum=lanes:512 grants and the rescalings of strict_softmax.v
     - [scaled_sum]                     a sum over a row is one over the row times e^t, where t counts as roundings of arguments
+    - [scaled_moments]                 so are both sums of an entropy
     - [scaled_element]                 so is a coefficient as computed
     - [strict_softmax_theta_computes]  the results are coefficients of x / theta that the model of arithmetic computes
     - [strict_softmax_theta_b2]        each errs by at most B2
@@ -16,7 +17,7 @@
 From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row tree_heights reduction b1_sum element_threshold b2_element bracket.
+From softcheck.numerics Require Import row tree_heights reduction b1_sum b6_entropy element_threshold b2_element bracket.
 From softcheck.strict_kernels Require Import machine_numbers block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums.
 From softcheck.strict_kernels Require Import strict_state strict_row strict_argument strict_softmax.
@@ -50,16 +51,28 @@ Section Scaled.
     intros x inx. apply in_map_iff in inx as [x0 [<- inx]]. apply Rmult_le_compat_l; [lra|now apply above].
   Qed.
 
+  Lemma scaled_conversion m m' l l' : converted 0 m l m' l' -> converted 0 (exp t * m) (times l) (exp t * m') (times l').
+  Proof.
+    intros conv. pose proof (exp_pos t) as pos. unfold converted in *. induction conv as [|x x' l l' close _ IH]; [constructor|].
+    cbn [map]. constructor; [|exact IH].
+    replace (exp t * m' - exp t * x' - (exp t * m - exp t * x)) with (exp t * (m' - x' - (m - x))) by ring.
+    rewrite Rabs_mult, <- (Rmult_0_r (Rabs (exp t))). apply Rmult_le_compat_l; [apply Rabs_pos|exact close].
+  Qed.
+
   Theorem scaled_sum m logits s h j : sum_of_row M 0 m logits s h j -> sum_of_row N 0 (exp t * m) (times logits) s h j.
   Proof using argument.
     intros [max [m' [l' [g [K [max' [conv [tree [high [few none]]]]]]]]]]. constructor; [now apply scaled_maximum_of|].
     exists (exp t * m'), (times l'), g, K. split; [now apply scaled_maximum_of|].
-    split; [|split; [now apply scaled_summed|split; [exact high|split; [|easy]]]].
-    - pose proof (exp_pos t) as pos. unfold converted in *. clear - conv pos.
-      induction conv as [|x x' l l' close _ IH]; [constructor|]. cbn [map]. constructor; [|exact IH].
-      replace (exp t * m' - exp t * x' - (exp t * m - exp t * x)) with (exp t * (m' - x' - (m - x))) by ring.
-      rewrite Rabs_mult, <- (Rmult_0_r (Rabs (exp t))). apply Rmult_le_compat_l; [apply Rabs_pos|exact close].
-    - unfold size in *. now rewrite map_length.
+    split; [now apply scaled_conversion|]. split; [now apply scaled_summed|]. split; [exact high|]. split; [|easy].
+    unfold size in *. now rewrite map_length.
+  Qed.
+
+  Theorem scaled_moments m logits s y h j :
+    moments_of_row M 0 m logits s y h j -> moments_of_row N 0 (exp t * m) (times logits) s y h j.
+  Proof using within.
+    intros [max [m' [l' [g [K [max' [conv [tree [high [few none]]]]]]]]]]. constructor; [now apply scaled_maximum_of|].
+    exists (exp t * m'), (times l'), g, K. split; [now apply scaled_maximum_of|]. split; [now apply scaled_conversion|].
+    split; [now apply (scaled_tree A B step t within)|]. split; [exact high|]. split; [|easy]. unfold size in *. now rewrite map_length.
   Qed.
 
   Theorem scaled_element out m j s x p :

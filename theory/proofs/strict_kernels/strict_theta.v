@@ -36,16 +36,6 @@ Proof.
   rewrite ln_mult in square by lra. lra.
 Qed.
 
-(** Numbers of binary32 are multiples of 2^-149. *)
-Lemma number_grid x : number binary32 x -> exists n, x = IZR n * two_to (-149).
-Proof.
-  intros is_number. unfold number, generic_format, F2R in is_number. cbn [Fnum Fexp] in is_number.
-  set (c := cexp _ _ x) in *. assert (low : (-149 <= c)%Z) by (unfold c, cexp, FLT_exp; cbn [prec emin binary32]; lia).
-  exists (Ztrunc (scaled_mantissa radix2 (FLT_exp (emin binary32) (prec binary32)) x) * 2 ^ (c - -149))%Z.
-  rewrite mult_IZR, (IZR_Zpower radix2) by lia. rewrite Rmult_assoc, <- bpow_plus.
-  rewrite is_number at 1. do 2 f_equal. ring.
-Qed.
-
 Section Theta.
   Context (theta : f64) (T : R) (theta_value : is_double theta T) (theta_range : two_to (-126) <= T <= two_to 119).
 

@@ -1,7 +1,7 @@
 (** * A logarithm of the tree kernels, in double, whose quotient is one by Newton's steps.
 
     Main results
-    - [quotient_near]          such a quotient errs by less than 2^-33
+    - [newton_from_line]       three steps from a line give the inverse of m + 1
     - [tree_logarithm_near]    ln S as computed errs by less than 2^-28 of it, far less than a roundoff of binary32
 
     Source: kernels/block/tree_rows.hpp, quotient_of and TreeStatistics::logarithm. *)
@@ -12,44 +12,15 @@ From softcheck Require Import standard_interval.
 From softcheck.floating_point Require Import relative_error formats.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations strict_exponential double_operations
-  double_atanh double_logarithm tree_row.
+  double_atanh double_logarithm tree_row tree_quotient.
 Local Open Scope R_scope.
-
-(** ** A quotient by Newton's steps *)
 
 Notation h64 := half_quantum_64.
 
 Lemma h64_tiny : 0 < h64 <= / 1000000000 * u64.
 Proof. exact u64_lost. Qed.
 
-Lemma newton_step y i Y I e :
-  is_double y Y -> is_double i I -> 1 <= Y <= 4 -> 0 <= e <= / 8 -> Rabs (1 - Y * I) <= e ->
-  exists I', is_double (fused_64 (fused_64 (neg_64 y) i one_64) i i) I' /\ Rabs (1 - Y * I') <= e * e + 8 * u64.
-Proof.
-  intros hy hi range small close. pose proof u64_range as u0. pose proof h64_tiny as h0.
-  assert (I_range : Rabs I <= 9 / 8).
-  { apply Rabs_le_inv in close. apply Rabs_le. split; nra. }
-  set (d := 1 - Y * I) in *. assert (same : - Y * I + 1 = d) by (unfold d; ring).
-  assert (hd : is_double (fused_64 (neg_64 y) i one_64) (fl64 d)).
-  { rewrite <- same. apply fused_double; [now apply neg_double|easy|apply one_double|]. apply far_from_overflow. rewrite same. lra. }
-  pose proof (double_error d) as d_err. set (D := fl64 d) in *. pose proof (Rabs_pos d) as d0.
-  assert (u64 * Rabs d <= u64 * / 8) by (apply Rmult_le_compat_l; lra).
-  assert (D_size : Rabs D <= / 4) by (replace D with ((D - d) + d) by ring; triangle; lra).
-  assert (t_size : Rabs (D * I + I) <= 3 / 2).
-  { replace (D * I + I) with ((1 + D) * I) by ring. rewrite Rabs_mult. apply Rabs_le_inv in D_size.
-    rewrite (Rabs_right (1 + D)) by lra. apply Rle_trans with (5 / 4 * (9 / 8)); [apply Rmult_le_compat; try lra; apply Rabs_pos|lra]. }
-  exists (fl64 (D * I + I)). split; [apply fused_double; try easy; apply far_from_overflow; lra|].
-  pose proof (double_error (D * I + I)) as t_err. set (J := fl64 (D * I + I)) in *.
-  assert (u64 * Rabs (D * I + I) <= u64 * (3 / 2)) by (apply Rmult_le_compat_l; lra).
-  replace (1 - Y * J) with ((d - D) + (d * D + - Y * (J - (D * I + I)))) by (unfold d; ring).
-  triangle. eapply Rle_trans; [apply Rplus_le_compat_l, Rabs_triang|]. rewrite (Rabs_minus_sym d D), !Rabs_mult, Rabs_Ropp, (Rabs_right Y) by lra.
-  assert (Rabs d * Rabs D <= e * (e + / 8 * u64 + h64)).
-  { apply Rmult_le_compat; try apply Rabs_pos; [easy|]. replace D with ((D - d) + d) by ring. triangle. lra. }
-  assert (e * (e + / 8 * u64 + h64) <= e * e + / 8 * (/ 8 * u64 + h64)).
-  { rewrite Rplus_assoc, Rmult_plus_distr_l. apply Rplus_le_compat_l, Rmult_le_compat_r; lra. }
-  assert (Y * Rabs (J - (D * I + I)) <= 4 * (u64 * (3 / 2) + h64)) by (apply Rmult_le_compat; try lra; apply Rabs_pos).
-  lra.
-Qed.
+(** ** A quotient by Newton's steps *)
 
 (** From the line nearest to 1 / y three steps are enough. *)
 Lemma newton_from_line y Y :
@@ -74,66 +45,12 @@ Proof.
   assert (first : Rabs (1 - Y * fl64 l) <= / 64).
   { replace (1 - Y * fl64 l) with ((1 - Y * l) + - Y * (fl64 l - l)) by ring. triangle. rewrite (Rabs_mult (- Y)), Rabs_Ropp, (Rabs_right Y) by lra.
     assert (Y * Rabs (fl64 l - l) <= 3 * (2 * u64)) by (apply Rmult_le_compat; try lra; [apply Rabs_pos|]; nra). lra. }
-  destruct (newton_step y _ Y _ (/ 64) hy h0' ltac:(lra) ltac:(lra) first) as [I1 [h1 c1]].
-  destruct (newton_step y _ Y _ (/ 4000) hy h1 ltac:(lra) ltac:(lra) ltac:(lra)) as [I2 [h2 c2]].
-  destruct (newton_step y _ Y _ (/ 15000000) hy h2 ltac:(lra) ltac:(lra) ltac:(lra)) as [I3 [h3 c3]].
+  assert (sizes : two_to (-100) <= Y <= two_to 100).
+  { split; [apply Rle_trans with (two_to 0)|apply Rle_trans with (two_to 2)]; try (apply bpow_le; lia); cbn; lra. }
+  destruct (newton_step y _ Y _ (/ 64) hy h0' sizes ltac:(lra) first) as [I1 [h1 c1]].
+  destruct (newton_step y _ Y _ (/ 4000) hy h1 sizes ltac:(lra) ltac:(lra)) as [I2 [h2 c2]].
+  destruct (newton_step y _ Y _ (/ 15000000) hy h2 sizes ltac:(lra) ltac:(lra)) as [I3 [h3 c3]].
   exists I3. split; [exact h3|]. lra.
-Qed.
-
-Theorem quotient_near x y i X Y I :
-  is_double x X -> is_double y Y -> is_double i I -> 1 <= Y <= 4 -> Rabs (1 - Y * I) <= / 1000000000000 ->
-  X = 0 \/ two_to (-60) <= Rabs X <= 1 ->
-  exists Z, is_double (let q := mul_64 x i in fused_64 (fused_64 (neg_64 y) q x) i q) Z /\
-    Rabs (Z - X / Y) <= / 10000000000 * Rabs (X / Y) /\ (X = 0 -> Z = 0).
-Proof.
-  intros hx hy hi range close sizes. pose proof u64_range as u0. pose proof h64_tiny as h0. cbv zeta.
-  assert (I_range : 0 < I <= 2) by (apply Rabs_le_inv in close; split; nra).
-  assert (X_one : Rabs X <= 1) by (destruct sizes as [->|]; [rewrite Rabs_R0; lra|easy]).
-  assert (XI_size : Rabs (X * I) <= 2).
-  { rewrite Rabs_mult, (Rabs_right I) by lra. replace 2 with (1 * 2) by ring. apply Rmult_le_compat; try lra. apply Rabs_pos. }
-  assert (hq : is_double (mul_64 x i) (fl64 (X * I))) by (apply mul_double; try easy; apply far_from_overflow; lra).
-  destruct sizes as [->|sizes].
-  { rewrite Rmult_0_l, fl_0 in hq. exists 0. split; [|split; [|easy]].
-    - assert (hr : is_double (fused_64 (neg_64 y) (mul_64 x i) x) 0).
-      { eapply double_at; [apply (fused_double _ _ _ _ _ _ (neg_double _ _ hy) hq hx); apply far_from_overflow|];
-          rewrite Rmult_0_r, Rplus_0_l; [rewrite Rabs_R0; lra|apply fl_0]. }
-      eapply double_at; [apply (fused_double _ _ _ _ _ _ hr hi hq); apply far_from_overflow|];
-        rewrite Rmult_0_l, Rplus_0_l; [rewrite Rabs_R0; lra|apply fl_0].
-    - unfold Rdiv. rewrite Rmult_0_l, Rminus_0_r, Rabs_R0. lra. }
-  set (D := X / Y) in *. assert (X_is : X = D * Y) by (unfold D; field; lra).
-  assert (D_size : Rabs X = Rabs D * Y) by (rewrite X_is, Rabs_mult, (Rabs_right Y); lra).
-  pose proof (Rabs_pos D) as D0.
-  assert (D_large : two_to (-62) <= Rabs D <= 1).
-  { split; [|nra]. apply Rmult_le_reg_r with 4; [lra|]. apply Rle_trans with (two_to (-60)); [|nra].
-    change (-60)%Z with (-62 + 2)%Z. rewrite bpow_plus. right. reflexivity. }
-  assert (h_small : h64 <= / 1000000 * (u64 * Rabs D)).
-  { apply Rle_trans with (two_to (-20) * (u64 * two_to (-62))).
-    - unfold half_quantum_64. rewrite <- !bpow_plus. apply bpow_le. lia.
-    - apply Rmult_le_compat; [apply bpow_ge_0|apply Rmult_le_pos; apply bpow_ge_0|cbn; lra|apply Rmult_le_compat_l; lra]. }
-  assert (uD : 0 <= u64 * Rabs D <= / 9000000000000000 * Rabs D) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
-  pose proof (double_error (X * I)) as q_err. set (Q := fl64 (X * I)) in *.
-  assert (near : Rabs (X * I - D) <= / 1000000000000 * Rabs D).
-  { replace (X * I - D) with (- D * (1 - Y * I)) by (rewrite X_is; ring). rewrite Rabs_mult, Rabs_Ropp, Rmult_comm.
-    apply Rmult_le_compat_r; easy. }
-  assert (XI : Rabs (X * I) <= 2 * Rabs D) by (replace (X * I) with ((X * I - D) + D) by ring; triangle; lra).
-  assert (u64 * Rabs (X * I) <= u64 * (2 * Rabs D)) by (apply Rmult_le_compat_l; lra).
-  assert (Q_near : Rabs (Q - D) <= / 500000000000 * Rabs D) by (replace (Q - D) with ((Q - X * I) + (X * I - D)) by ring; triangle; lra).
-  assert (rest : Rabs (- Y * Q + X) <= 4 * (/ 500000000000 * Rabs D)).
-  { replace (- Y * Q + X) with (- Y * (Q - D)) by (rewrite X_is; ring). rewrite Rabs_mult, Rabs_Ropp, (Rabs_right Y) by lra.
-    apply Rmult_le_compat; try lra. apply Rabs_pos. }
-  assert (hr : is_double (fused_64 (neg_64 y) (mul_64 x i) x) (fl64 (- Y * Q + X))).
-  { apply fused_double; try easy; [now apply neg_double|]. apply far_from_overflow. lra. }
-  pose proof (double_error (- Y * Q + X)) as r_err. set (R := fl64 (- Y * Q + X)) in *.
-  assert (u64 * Rabs (- Y * Q + X) <= / 9000000000000000 * (4 * (/ 500000000000 * Rabs D))) by (apply Rmult_le_compat; try lra; apply Rabs_pos).
-  assert (R_size : Rabs R <= / 100000000000 * Rabs D) by (replace R with ((R - (- Y * Q + X)) + (- Y * Q + X)) by ring; triangle; lra).
-  assert (RI : Rabs (R * I) <= / 100000000000 * Rabs D * 2).
-  { rewrite Rabs_mult, (Rabs_right I) by lra. apply Rmult_le_compat; try lra. apply Rabs_pos. }
-  assert (last : Rabs (R * I + Q - D) <= 3 / 100000000000 * Rabs D) by (replace (R * I + Q - D) with (R * I + (Q - D)) by ring; triangle; lra).
-  assert (size : Rabs (R * I + Q) <= 2 * Rabs D) by (replace (R * I + Q) with ((R * I + Q - D) + D) by ring; triangle; lra).
-  exists (fl64 (R * I + Q)). split; [apply fused_double; try easy; apply far_from_overflow; lra|]. split.
-  - pose proof (double_error (R * I + Q)) as z_err. assert (u64 * Rabs (R * I + Q) <= u64 * (2 * Rabs D)) by (apply Rmult_le_compat_l; lra).
-    replace (fl64 (R * I + Q) - D) with ((fl64 (R * I + Q) - (R * I + Q)) + (R * I + Q - D)) by ring. triangle. lra.
-  - intros ->. rewrite Rabs_R0 in sizes. pose proof (bpow_gt_0 radix2 (-60)). lra.
 Qed.
 
 (** ** The logarithm *)
@@ -163,7 +80,11 @@ Proof.
     split; [|apply Rabs_le; lra]. rewrite steps, Rabs_mult, (Rabs_right u64) by lra.
     apply Rle_trans with (1 * u64); [rewrite Rmult_1_l; apply bpow_le; lia|]. apply Rmult_le_compat_r; [lra|].
     rewrite <- abs_IZR. apply (IZR_le 1). lia. }
-  destruct (quotient_near _ p _ (v - 1) P I hx hp hi ltac:(lra) I_close sizes) as [Z [hz [Z_close Z_zero]]].
+  assert (P_sizes : two_to (-100) <= P <= two_to 100).
+  { split; [apply Rle_trans with (two_to 0)|apply Rle_trans with (two_to 2)]; try (apply bpow_le; lia); cbn; lra. }
+  destruct (quotient_near _ p _ (v - 1) P I hx hp hi P_sizes I_close) as [Z [hz [Z_close Z_zero]]].
+  { destruct sizes as [zero|[some small]]; [now left|right]. pose proof (bpow_le radix2 (-200) (-60) ltac:(lia)).
+    pose proof (bpow_le radix2 0 200 ltac:(lia)). cbn [bpow] in *. lra. }
   cbv zeta in hz. set (w := (v - 1) / (v + 1)). assert (w_small : Rabs w <= 1716 / 10000).
   { unfold w. apply Rabs_le. split; apply Rmult_le_reg_r with (v + 1); try lra; unfold Rdiv; rewrite (Rmult_assoc (v - 1)), Rinv_l by lra; lra. }
   pose proof (Rabs_pos w) as w0. assert (turned : (v - 1) / P - w = w * ((v + 1 - P) * / P)) by (unfold w; field; lra).
@@ -242,15 +163,10 @@ Proof.
     triangle. pose proof (Rabs_triang (IZR k * c - IZR k * ln 2) (l - ln v)). lra.
 Qed.
 
-(** 1 / 2 and ln 2: the premises hold. *)
-Example quotients_and_logarithms :
-  is_double one_64 1 /\ is_double (dyadic_64 2 0) 2 /\ (1 = 0 \/ two_to (-60) <= Rabs 1 <= 1) /\ is_double (dyadic_64 1 (-1)) (/ 2) /\
-  1 <= 2 <= 4 /\ Rabs (1 - 2 * / 2) <= / 1000000000000 /\ is_value (dyadic 1 65) (2 * two_to 64) /\ 1 <= 2 <= two_to 27 /\
-  word_of_f64 (tree_logarithm (dyadic 1 65)) = 0x3fe62e42fefa39ef%Z.
+(** ln 2: the premises hold. *)
+Example logarithm_of_two :
+  is_value (dyadic 1 65) (2 * two_to 64) /\ 1 <= 2 <= two_to 27 /\ word_of_f64 (tree_logarithm (dyadic 1 65)) = 0x3fe62e42fefa39ef%Z.
 Proof.
-  split; [apply one_double|]. split; [apply integer_double; lia|]. split; [right; rewrite Rabs_R1; split; [apply (bpow_le radix2 (-60) 0); lia|lra]|].
-  split; [apply (double_at _ (IZR 1 * two_to (-1))); [apply dyadic_double; lia|cbn; lra]|]. split; [lra|].
-  split; [replace (1 - 2 * / 2) with 0 by field; rewrite Rabs_R0; lra|].
   split; [eapply value_at; [apply dyadic_value; [left; reflexivity|lia]|]; change 65%Z with (1 + 64)%Z; rewrite bpow_plus; change (two_to 1) with 2; ring|].
   split; [split; [lra|apply (bpow_le radix2 1); lia]|]. vm_compute. reflexivity.
 Qed.

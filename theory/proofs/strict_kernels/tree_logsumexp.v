@@ -18,7 +18,7 @@ From softcheck.certified Require Import rounded_operations.
 From softcheck.contract Require Import summation.
 From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations strict_exponential strict_weights
   strict_sums strict_argument double_operations double_atanh double_logarithm strict_theta strict_logsumexp strict_softmax_theta tree_row
-  tree_order tree_weights tree_logarithm tree_softmax.
+  tree_order tree_weights tree_logarithm tree_sums tree_softmax.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -197,8 +197,8 @@ Section LogSumExp.
   Proof using theta_value theta_range items few_items some in_range pairs.
     destruct (scale_computed theta T theta_value theta_range) as [unit [t [scale_value [large [within same]]]]].
     destruct (inverse_range T theta_range) as [T_pos _]. pose proof u64_range as u0. pose proof u32_range as v0.
-    destruct (tree_sum_computes (scale_of theta) unit row scale_value large items few_items some vector pairs)
-      as [m [s [h [hm [hs [s_range [sum [_ hh]]]]]]]].
+    destruct (tree_sums_compute (scale_of theta) unit row scale_value large items few_items some vector pairs)
+      as [m [s [_ [h [hm [hs [_ [s_range [sum [_ [_ hh]]]]]]]]]]].
     pose proof (row_maximum _ _ _ _ _ _ _ sum) as max.
     pose proof (tree_sum_is_large _ _ row vector m s scale_value large items few_items pairs hm max hs) as s_large.
     destruct (tree_logarithm_near _ s hs ltac:(lra)) as [l [hl l_close]].

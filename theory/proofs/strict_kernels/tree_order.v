@@ -129,9 +129,9 @@ Section Sums.
     assert (i <= j)%N by (apply above; now left). rewrite (inside j) by lia. apply IH. intros j' inj. apply above. now right.
   Qed.
 
-  (** T = sum w z: two neighbours' terms in a product and an fma (paired_products). *)
+  (** T = sum w z. *)
   Context (argument : N -> f32).
-  Definition paired (i : N) : f32 := fused (weight (i + 1)) (argument (i + 1)) (mul (weight i) (argument i)).
+  Notation paired := (tree_row.paired weight argument).
 
   (** The argument -a of a weight; a weight of 0 may have any in range. *)
   Definition is_item (x : option R) (w z : f32) : Prop :=
@@ -214,7 +214,7 @@ Section Sums.
     destruct (rounded_near (- (v1 * a1) + q) 11 ltac:(lia)) as [t [t_value [t_small [t_fits t_near]]]];
       [change (two_to 11) with 2048; apply Rabs_le; lra|].
     assert (ht : is_value (paired i) (t * two_to 64)).
-    { unfold paired. rewrite <- t_value.
+    { unfold tree_row.paired. rewrite <- t_value.
       replace ((- (v1 * a1) + q) * two_to 64) with (v1 * two_to 64 * - a1 + q * two_to 64) in * by ring.
       now apply fused_value. }
     exists s, (- t). rewrite Ropp_involutive. split; [exact hs|]. split; [exact ht|]. split; [exact rs|].

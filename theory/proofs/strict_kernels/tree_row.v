@@ -1,4 +1,4 @@
-(** * The tree kernels' softmax and log-sum-exp, bit by bit: every operation in its order, an executable function.
+(** * The tree kernels' softmax, log-sum-exp and entropy, bit by bit: every operation in its order, an executable function.
 
     An order is a list of bits of an item's index, the first that are added last. The kernels' order takes the bits of v, stripe,
     lane and tile in turn ([canonical_order]). A masked item is -inf.
@@ -48,6 +48,14 @@ Definition tree_sum (vector : nat) (scale m : f32) (row : list f32) : f32 :=
   added_by add (order_of vector (length row))
     (fun i => if N.ltb i items then tree_weight (tree_argument scale m (item_of row i)) else zero) 0.
 
+(** T = sum w z: two neighbours' terms in a product and an fma. *)
+Definition paired (weight argument : N -> f32) (i : N) : f32 := fused (weight (i + 1)%N) (argument (i + 1)%N) (mul (weight i) (argument i)).
+Definition tree_products (vector : nat) (scale m : f32) (row : list f32) : f32 :=
+  let items := N.of_nat (length row) in
+  let argument i := tree_argument scale m (item_of row i) in
+  added_by add (removelast (order_of vector (length row)))
+    (paired (fun i => if N.ltb i items then tree_weight (argument i) else zero) argument) 0.
+
 Definition tree_softmax (vector : nat) (scale : f32) (row : list f32) : list f32 :=
   let m := tree_maximum row in
   if less minus_infinity m
@@ -84,3 +92,16 @@ Definition tree_logsumexp (vector : nat) (theta : f64) (row : list f32) : f32 :=
     (if is_finite q
      then add_64 q (fused_64 (fused_64 (neg_64 q) theta (widened m)) inverse (tree_logarithm (tree_sum vector (scale_of theta) m row)))
      else q).
+
+(** ** The entropy, ln S - T / S *)
+
+(** 1 / sum by its bits, and nearer by a step of Newton's. *)
+Definition inverse_bits (sum : f32) : f32 := f32_of_word ((0x7ef311c3 - word_of_f32 sum) mod 2 ^ 32).
+Definition nearer (sum inverse : f32) : f32 := fused (fused (neg inverse) sum one) inverse inverse.
+Definition tree_mean (products sum : f32) : f64 :=
+  quotient_of 2 (widened products) (widened sum) (widened (nearer sum (nearer sum (inverse_bits sum)))).
+
+Definition tree_entropy (vector : nat) (scale : f32) (row : list f32) : f32 :=
+  let m := tree_maximum row in
+  let sum := tree_sum vector scale m row in
+  narrowed (add_64 (sub_64 (tree_logarithm sum) (tree_mean (tree_products vector scale m row) sum)) (widened (sub m m))).

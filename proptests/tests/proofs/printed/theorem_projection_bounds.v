@@ -1,7 +1,7 @@
 From printed Require Import printing.
 From softcheck.numerics Require Import projection_formulas.
-From softcheck.numerics Require entmax_formulas.
-Module Root := entmax_formulas.
+From softcheck.numerics Require root_formulas.
+Module Root := root_formulas.
 
 Definition quantities := [roundoff; sum_floor; product_floor; read_roundoff; read_loss; output_roundoff; output_floor;
   maximum_magnitude; height; count; deviation; total; value; top; moved; mean_deviation].
@@ -26,7 +26,7 @@ Definition header := joined [
   after_a_deviation "B20: which items belong to the support." "SupportBounds" support_formulas;
   after_a_deviation "B20: a coefficient." "ElementBounds" element_formulas;
   room "roots" [
-    numbers Root.name "What the formulas of B21 speak of: theory/proofs/numerics/entmax_formulas.v." of_roots [];
+    numbers Root.name "What the formulas of B21 speak of: theory/proofs/numerics/root_formulas.v." of_roots [];
     square;
     class Root.name "Half of a deviation." "HalfDeviationBounds" Root.half_deviation_formulas;
     after_half "" "OwnBounds" Root.own_formulas;

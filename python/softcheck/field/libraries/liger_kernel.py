@@ -8,6 +8,7 @@ import os
 os.environ.setdefault("TRITON_INTERPRET", "1")
 import torch  # noqa: E402: the environment comes first
 from liger_kernel.ops.cross_entropy import LigerCrossEntropyFunction  # noqa: E402
+from liger_kernel.ops.fused_linear_cross_entropy import LigerFusedLinearCrossEntropyFunction  # noqa: E402
 from liger_kernel.ops.softmax import LigerSoftmaxFunction, _softmax_backward  # noqa: E402
 from liger_kernel.ops.utils import calculate_settings  # noqa: E402
 
@@ -16,6 +17,8 @@ from ..kernel import Library, kernels_of  # noqa: E402
 _ON_A_DEVICE = os.environ["TRITON_INTERPRET"] == "0"
 _DOCS = "https://linkedin.github.io/Liger-Kernel/Low-Level-APIs/"
 _FEW = "n=1|3|17|64|1000|4097 rows=1|3"  # the interpreter takes milliseconds a row
+_FEW_CLASSES = "queries=1|3|17 keys=1|3|64|1000 dim=16|64|100"
+_FEWER_CLASSES = "queries=1|3 keys=1|3|64 dim=16"  # its gradient computes the losses again
 
 
 def _cross_entropy(logits, labels, label_smoothing, z_loss, ignore_index):
@@ -33,6 +36,18 @@ def cross_entropy_backward(logits, labels, upstream, label_smoothing, z_loss, ig
         leaf = logits.clone().requires_grad_()
         losses = _cross_entropy(leaf, labels, label_smoothing, z_loss, ignore_index)
         return torch.autograd.grad(losses, leaf, upstream)[0]
+
+
+def linear_cross_entropy(hidden, weight, labels, ignore_index):
+    words = (None, None, ignore_index, 0.0, 0.0, "none")
+    return LigerFusedLinearCrossEntropyFunction.apply(hidden, weight, labels.long(), *words)[0]
+
+
+def linear_cross_entropy_backward(hidden, weight, labels, upstream, ignore_index):
+    with torch.enable_grad():
+        leaves = [x.detach().clone().requires_grad_() for x in (hidden, weight)]
+        losses = linear_cross_entropy(*leaves, labels, ignore_index)
+        return torch.autograd.grad(losses, leaves, upstream.to(losses.dtype))
 
 
 def softmax(x):
@@ -56,6 +71,15 @@ def library() -> Library:
     )
     # Arithmetic of 16 bits that is not cast to float32 first is the interpreter's own.
     rows = {**loss, "dtypes": loss["dtypes"] if _ON_A_DEVICE else ("float32",), "contract": "acc=f32 exp=E:4,A:3 sum=sequential"}
+    # Logits, and their gradients, have the inputs' dtype.
+    fused, name = [], "LigerFusedLinearCrossEntropyFunction"
+    for dtype, word in (("float32", ""), ("float16", "f16"), ("bfloat16", "bf16")):
+        if dtype in loss["dtypes"]:
+            stored = [f" {key}={word}" if word else "" for key in ("scores", "ds")]
+            few, fewer = ({**loss, "dtypes": (dtype,), "arguments": {**loss["arguments"], "domain": domain, "out_dtype": None}} for domain in (_FEW_CLASSES, _FEWER_CLASSES))
+            few["contract"], fewer["contract"] = loss["contract"] + stored[0], loss["contract"] + "".join(stored)
+            fused += kernels_of(name, "linear_cross_entropy", linear_cross_entropy, _DOCS, **few)
+            fused += kernels_of(f"{name}, gradient", "linear_cross_entropy_backward", linear_cross_entropy_backward, _DOCS, **fewer)
     return Library(
         "liger_kernel",
         importlib.metadata.version("liger_kernel") + (f" on {torch.cuda.get_device_name()}" if _ON_A_DEVICE else ""),
@@ -65,6 +89,7 @@ def library() -> Library:
             *kernels_of("LigerSoftmaxFunction, gradient", "softmax_backward", softmax_backward, _DOCS, **{**rows, "dtypes": rows["dtypes"][1:], "contract": None}),
             *kernels_of("LigerCrossEntropyFunction", "cross_entropy", cross_entropy, _DOCS, **loss),
             *kernels_of("LigerCrossEntropyFunction, gradient", "cross_entropy_backward", cross_entropy_backward, _DOCS, **loss),
+            *fused,
         ],
         isolation="none" if _ON_A_DEVICE else "fork",
     )
