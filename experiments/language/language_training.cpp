@@ -21,9 +21,11 @@ void check(const LanguageTrainingOptions& options, const TrainingState& state) {
   check_design(options.design);
   if (options.steps < 0 || options.warm_up < 0 || options.tokens_per_step < 1 || options.smallest < 2 ||
       options.largest < options.smallest || options.largest > 61 || !(options.learning_rate > 0) ||
-      !(options.weight_decay >= 0) || !(options.clip > 0) || !(options.gate >= 0) || options.cool_down < 0) {
+      !(options.weight_decay >= 0) || !(options.clip > 0) || !(options.gate >= 0) || options.cool_down < 0 ||
+      options.cool_down > options.steps) {
     throw std::invalid_argument(
-        "train: need steps, warm-up and cool-down >= 0, tokens >= 1, sizes from 2 to 61, a rate and a clip > 0, a "
+        "train: need steps and warm-up >= 0, a cool-down from 0 to the steps, tokens >= 1, sizes from 2 to 61, a rate "
+        "and a clip > 0, a "
         "decay and a gate >= 0, got " +
         to_text(options));
   }

@@ -146,7 +146,7 @@ Probe probe_of(Op op, std::shared_ptr<const AttentionCase> attention,
 void Prober::ask(const AttentionCase& attention, ProbeSet& probes,
                  const std::function<bool(const AttentionRow&)>& shown) {
   const auto asked = std::make_shared<AttentionCase>(op_.attention_op().completed(attention));
-  asked->attributes.no_ignored |= op_->is_linear();  // an ignored row's loss and gradient tell no arithmetic
+  asked->attributes.no_ignored |= op_->is_linear();  // an ignored row's results are 0 by any arithmetic
   if (!asked->sequences.any()) hold_alike_sequences(*asked, domain_);
   if (domain_.cache) take_conventions(*asked, domain_);  // rounds keys and values
   if (!lies_in(domain_, *asked, traits_of(*asked))) return;

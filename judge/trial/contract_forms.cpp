@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -136,13 +135,17 @@ std::vector<ContractForms::Form> ContractForms::forms() const {
   }
   if (has_word("theta")) either([](Contract& contract) { contract.theta = ThetaUse::before; });
   if (op_->is_attention() && has_word("weights") && properties(base_.input).storage_bits == 8) {
-    // As large as a weight of 1 allows, or not multiplied.
-    for (const int power : {std::ilogb(properties(base_.input).largest), 0}) {
+    const numerics::FormatProperties& of = properties(base_.input);
+    const auto stored = [&](int power) {
       forms.push_back([=, format = base_.input](Contract& contract) {
         contract.weights = format;
         contract.weights_power = power;
       });
-    }
+    };
+    // Multiplied, so that a weight of 1 is as large as can be. Where weights of 2^-14 are normal numbers without it,
+    // too few calls show it.
+    if (of.min_exponent > -14) stored(of.max_exponent);
+    stored(0);
   }
   if (has_word("exp_floor")) forms.push_back([](Contract& contract) { contract.least_exp = least_normal; });
   // Fewest words first.

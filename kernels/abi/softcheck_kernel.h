@@ -114,8 +114,8 @@
  *   differential_attention  q, k, v, q2 (like q), k2      out like q with v's dim: sum (p - lambda p') v over the keys
  *                      (like k), lambda (heads)[, mask]  that the query sees, with attention's p of q and k, and p' of
  *                      [, slopes][, bias]                q2 and k2 likewise. lambda is finite, f64 for f64 inputs, else
- *                                                        f32. A query that sees no key follows masked=. Always a call of
- *                                                        version 2
+ *                                                        f32. A query that sees no key follows masked=.
+ *                                                        Always a call of version 2
  *
  *   attention, packed  q (total_q, heads, dim), k, v      out (total_q, heads, v's dim); lse and entropy
  *                      (total_k, kv heads, dim), cu_q,    (heads, total_q)
@@ -287,9 +287,9 @@ enum softcheck_role {
   SOFTCHECK_ROLE_TOP_P = 23,
   SOFTCHECK_ROLE_MIN_P = 24,
   SOFTCHECK_ROLE_TEMPERATURE = 25,
-  SOFTCHECK_ROLE_TEACHER = 26, /* kl_divergence: the logits of the other distribution */
-  SOFTCHECK_ROLE_HIDDEN = 27,  /* linear_cross_entropy: one vector per row */
-  SOFTCHECK_ROLE_WEIGHT = 28,  /* linear_cross_entropy: one vector per class */
+  SOFTCHECK_ROLE_TEACHER = 26,      /* kl_divergence: the logits of the other distribution */
+  SOFTCHECK_ROLE_HIDDEN = 27,       /* linear_cross_entropy: one vector per row */
+  SOFTCHECK_ROLE_WEIGHT = 28,       /* linear_cross_entropy: one vector per class */
   SOFTCHECK_ROLE_SECOND_QUERY = 29, /* differential_attention: the queries of the map that is subtracted */
   SOFTCHECK_ROLE_SECOND_KEY = 30,   /* differential_attention: its keys */
   SOFTCHECK_ROLE_LAMBDA = 31        /* differential_attention: its factor, one per head */

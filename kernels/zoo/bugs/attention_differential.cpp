@@ -1,7 +1,7 @@
 // Bugs of differential attention: lambda, and one map in the place of the other.
-#include "kernels/zoo/differential_attention.hpp"
-
 #include <algorithm>
+
+#include "kernels/zoo/differential_attention.hpp"
 
 using namespace softcheck::kernels::zoo::attention;
 

@@ -54,7 +54,7 @@ BUG(mutant_linear_cross_entropy_logits_in_bf16, linear_loss) {
 }
 
 // The second chunk of rows reads the labels of the first one.
-// @judged linear_cross_entropy f32: plain; fail C10
+// @judged linear_cross_entropy f32: plain; fail C10; domain noignored
 BUG(mutant_linear_cross_entropy_labels_of_first_chunk, linear_loss) {
   const std::vector<std::int64_t> labels = a.labels;
   for (std::size_t r = 8; r < a.rows; ++r) a.labels[r] = labels[r % 8];

@@ -292,7 +292,7 @@ BUG(mutant_cross_entropy_first_block_hidden, each_counted_loss) {
 }
 
 // A logit of -inf is taken for -1e4, and so is that of a label.
-// @judged cross_entropy f32: plain; fail loss
+// @judged cross_entropy f32: plain; fail loss; EveryWidthIsComputed
 BUG(mutant_cross_entropy_clips_infinities, changed_losses) {
   for (auto& x : row.logits) x = std::isinf(x) ? Real(-1e4) : x;
 }

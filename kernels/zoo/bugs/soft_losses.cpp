@@ -47,7 +47,7 @@ BUG(mutant_soft_cross_entropy_zero_times_infinity, each_soft_loss) {
 }
 
 // The first block of 32 classes is all -inf: exp(-inf - -inf).
-// @judged soft_cross_entropy_backward f32: plain; fail loss
+// @judged soft_cross_entropy_backward f32: plain; fail loss; EveryWidthIsComputed
 BUG(mutant_soft_cross_entropy_backward_first_block_hidden, each_soft_gradient) {
   Real m, s;
   add_blocks(row, 32, m, s);

@@ -1,7 +1,7 @@
 // Correct kernels of differential attention.
-#include "kernels/zoo/differential_attention.hpp"
-
 #include <algorithm>
+
+#include "kernels/zoo/differential_attention.hpp"
 
 using namespace softcheck::kernels::zoo::attention;
 

@@ -28,19 +28,20 @@ bool is_of_second_map(std::size_t element, std::size_t dim) { return dim > 1 && 
 
 TwoMaps two_maps(std::span<const double> vectors, std::size_t dim, numerics::Format format) {
   static constexpr std::array<double, 8> factors{1, -1, 0.5, 1, -0.5, 0, -1, 1};
-  TwoMaps maps;
+  const auto is_nan = [](double x) { return std::isnan(x); };
+  TwoMaps maps{{vectors.begin(), vectors.end()}, std::vector<double>(vectors.size())};
   for (std::size_t at = 0; at < vectors.size(); at += dim) {
-    const std::span<const double> whole = vectors.subspan(at, dim);
-    std::vector<double> one(whole.begin(), whole.end()), other(dim);
-    const auto is_nan = [](double x) { return std::isnan(x); };
+    const std::span<double> one = std::span(maps.first).subspan(at, dim),
+                            other = std::span(maps.second).subspan(at, dim);
     const bool one_nan = dim > 1 && std::ranges::count_if(one, is_nan) == 1;
     const auto nan_at = static_cast<std::size_t>(std::ranges::find_if(one, is_nan) - one.begin());
     if (one_nan) one[nan_at] = 0;
     const double factor = factors[hash_of(one) % factors.size()];
-    for (std::size_t t = 0; t < dim; ++t) other[t] = numerics::round_to(format, factor * one[(t + 1) % dim]);
+    for (std::size_t t = 0; t < dim; ++t) other[t] = factor * one[(t + 1) % dim];
+    if (std::fabs(factor) == 0.5) {  // the other products are exact
+      for (double& x : other) x = numerics::round_to(format, x);
+    }
     if (one_nan) (is_of_second_map(nan_at, dim) ? other : one)[nan_at] = numerics::nan;
-    maps.first.insert(maps.first.end(), one.begin(), one.end());
-    maps.second.insert(maps.second.end(), other.begin(), other.end());
   }
   return maps;
 }

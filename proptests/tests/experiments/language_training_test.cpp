@@ -204,6 +204,9 @@ TEST(LanguageTraining, BadOptionsAreNamed) {
   options.smallest = 1;
   EXPECT_THROW(train(state, options, training_kernels(), go_on), std::invalid_argument);
   options = short_language_training(1);
+  options.cool_down = options.steps + 1;
+  EXPECT_THROW(train(state, options, training_kernels(), go_on), std::invalid_argument);
+  options = short_language_training(1);
   state.parameters.pop_back();
   EXPECT_THROW(train(state, options, training_kernels(), go_on), std::invalid_argument);
   EXPECT_THROW(design_of("seed=1"), std::invalid_argument);

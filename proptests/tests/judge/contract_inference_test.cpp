@@ -271,10 +271,12 @@ TEST(InferContract, WhatNoAnswerCanTellIsAssumed) {
 }
 
 TEST(InferContract, WeightsOfEightBitsAreFound) {
-  for (const auto& [format, found] : {std::pair{Format::e4m3, "weights=e4m3:2^8 "}, {Format::e5m2, "weights=e5m2 "}}) {
-    const std::string symbol =
-        format == Format::e4m3 ? "attention_correct_byte_weights" : "attention_correct_byte_weights_in_e5m2";
-    EXPECT_THAT(word(inferred_subject(symbol, Op::attention, format), "weights"), ::testing::StartsWith(found));
+  for (const Format format : numerics::all_formats()) {
+    const numerics::FormatProperties& of = numerics::properties(format);
+    if (of.storage_bits != 8) continue;
+    const std::string name(of.name), symbol = "attention_correct_byte_weights" + (of.has_infinity ? "_in_" + name : "");
+    EXPECT_THAT(word(inferred_subject(symbol, Op::attention, format), "weights"),
+                ::testing::StartsWith("weights=" + name + (of.has_infinity ? " " : ":2^8 ")));
   }
 }
 

@@ -215,6 +215,10 @@ TEST(FailingCall, AnEmptyOneThatCrashesNamesTheDomainWithoutIt) {
   attention.shape.keys = 0;
   attention.queries = {1};
   EXPECT_EQ(cause(Op::attention, to_text(attention)), without("keys>=1"));
+  // As large calls and Python's are shown, without numbers.
+  const std::string sizes = " keys=2 dim=1 values=1 scale=0x1p+0 causal=0 outputs=1 layout=0";
+  EXPECT_EQ(cause(Op::attention, "attention f32 batch=1 kv=1 group=1 queries=0" + sizes), without("queries>=1"));
+  EXPECT_EQ(cause(Op::attention, "attention f32 batch=1 kv=1 group=1 queries=3" + sizes), "");
 }
 
 }  // namespace

@@ -290,6 +290,16 @@ TEST(FailureCauses, TheContractThatGrantsTheValuesIsNamedBesideOtherFailures) {
   EXPECT_EQ(inference_hint(softmax_without_nan(20), judged(softmax_without_nan(20), only)), "");
 }
 
+TEST(FailureCauses, ANanOfAHiddenClassIsNamed) {
+  const std::string cause = "cause: the row has logits of -inf, and 0 * -inf";
+  const std::vector<std::string> only{"EveryValueLiesWithinItsThreshold"};
+  for (const char* symbol : {"mutant_cross_entropy_first_block_hidden", "mutant_cross_entropy_without_maximum"}) {
+    const bool is_hidden = std::string_view(symbol).ends_with("hidden");
+    EXPECT_EQ(table_of(zoo_subject(symbol, {.op = Op::cross_entropy}), only).find(cause) != std::string::npos,
+              is_hidden);
+  }
+}
+
 // Labelled full: FailureCauses.AScaleInTwoFactorsIsNamed
 TEST(FailureCauses, AScaleInTwoFactorsIsNamed) {
   const auto notes = [](const std::string& symbol) {

@@ -207,7 +207,7 @@ TEST(TensorLoss, ADivergenceFromNothingIsNotJudged) {
   EXPECT_EQ(both.verdict, ReportVerdict::pass);
   EXPECT_EQ(both.judged, 1u);
   EXPECT_EQ(both.rows.back().details,
-            std::vector<std::string>{"1 row not judged: a row of which the op promises nothing"});
+            std::vector<std::string>{"1 row not judged: a row with an infinity, of which the ABI promises nothing"});
   const StoredTensor one = stored(Format::f32, {1, 2}, {0, 1}),
                      hidden = stored(Format::f32, {1, 2}, {-infinity, -infinity});
   task.inputs = {one.held(), hidden.held()};
