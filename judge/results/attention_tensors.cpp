@@ -122,9 +122,10 @@ void AttentionTensors::load_head(std::size_t batch, std::size_t head) {
     key_kinds_[j] = kinds_of(std::span<const double>(head_keys_).subspan(j * dim_, dim_));
   }
   if (!second_.empty()) {
-    row_.second_keys = decoded_head(second_[1], wanted[0], wanted[1]);
+    second_keys_ = decoded_head(second_[1], wanted[0], wanted[1]);
+    row_.second_keys = second_keys_;
     for (std::size_t j = 0; j < keys_; ++j) {
-      key_kinds_[j] |= kinds_of(std::span<const double>(row_.second_keys).subspan(j * dim_, dim_));
+      key_kinds_[j] |= kinds_of(row_.second_keys.subspan(j * dim_, dim_));
     }
   }
   values_finite_ = kinds_of(head_values_) == 0;
@@ -203,9 +204,9 @@ QueryKind AttentionTensors::load(std::size_t number) {
   decode_elements(inputs_[0], walk_.offset(number, inputs_[0].strides), inputs_[0].strides[of_dim], query_);
   row_.query = query_;
   if (!second_.empty()) {
-    row_.second_query.resize(dim_);
-    decode_elements(second_[0], walk_.offset(number, second_[0].strides), second_[0].strides[of_dim],
-                    row_.second_query);
+    second_query_.resize(dim_);
+    decode_elements(second_[0], walk_.offset(number, second_[0].strides), second_[0].strides[of_dim], second_query_);
+    row_.second_query = second_query_;
     row_.lambda = lambdas_[head];
   }
   row_.keys = head_keys_;

@@ -87,7 +87,7 @@ class AttentionTensors {
   RowWalk walk_;                                  // (batch, heads, queries)
   std::size_t dim_ = 0, keys_ = 0, value_dim_ = 0;
   std::array<std::int64_t, 4> loaded_{-1, -1, -1, -1};  // batch and head of the decoded keys, and of the decoded values
-  std::vector<double> query_, head_keys_, head_values_, usual_values_;
+  std::vector<double> query_, head_keys_, head_values_, usual_values_, second_query_, second_keys_;
   std::vector<NumberKinds> key_kinds_;  // per key of the head
   bool values_finite_ = true;           // of the head
   AttentionRow row_;

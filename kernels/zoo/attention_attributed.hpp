@@ -99,9 +99,10 @@ inline std::optional<AttributedCall> unpack_attributed(const softcheck_call& cal
 }
 
 template <class Real>
-AttributedRow<Real> gather(const AttributedCall& a, std::int64_t b, std::int64_t h, std::int64_t i) {
+AttributedRow<Real> gather(const AttributedCall& a, std::int64_t b, std::int64_t h, std::int64_t i,
+                           LastHead<Real>& last) {
   AttributedRow<Real> row;
-  static_cast<Row<Real>&>(row) = gather<Real>(a.plain, b, h, i);
+  static_cast<Row<Real>&>(row) = gather(a.plain, b, h, i, last);
   const auto head = static_cast<std::size_t>(h);
   row.softcap = static_cast<Real>(a.softcap);
   row.sigmoid_bias = static_cast<Real>(a.sigmoid_bias);
@@ -183,8 +184,9 @@ int attend_attributed(const softcheck_call* call, Compute compute, Change change
   if (!a) return 1;
   change(*a);
   return in_format_of(a->plain.q.type, [&]<class Real>(Real) {
+    LastHead<Real> last;
     each_place(a->plain.q, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
-      AttributedRow<Real> row = gather<Real>(*a, b, h, i);
+      AttributedRow<Real> row = gather(*a, b, h, i, last);
       compute(row);
       scatter<Real>(a->plain, b, h, i, row);
     });

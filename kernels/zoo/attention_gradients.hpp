@@ -126,9 +126,10 @@ GradientHead<Real> gather_head(const GradientCall& call, std::int64_t b, std::in
   const auto append = [](std::vector<Real>& to, const std::vector<Real>& from) {
     to.insert(to.end(), from.begin(), from.end());
   };
+  LastHead<Real> last;
   for (std::int64_t h = kv * group; h < (kv + 1) * group; ++h) {
     for (std::int64_t i = 0; i < queries; ++i) {
-      head.rows.push_back(gather<Real>(call.of, b, h, i));
+      head.rows.push_back(gather(call.of, b, h, i, last));
       head.saved_lse.push_back(load<Real>(call.saved_lse.type, call.saved_lse.at(b, h, i)));
       head.by_lse.push_back(call.by_lse ? load<Real>(call.by_lse->type, call.by_lse->at(b, h, i)) : Real(0));
     }

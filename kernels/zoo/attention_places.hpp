@@ -16,8 +16,9 @@ int attend_changed_rows(const softcheck_call* call, Change change) {
   if (!accepts(*call)) return 1;
   const Attention a = unpack(*call);
   return in_format_of(a.q.type, [&]<class Real>(Real) {
+    LastHead<Real> last;
     each_place(a.q, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
-      Row<Real> row = gather<Real>(a, b, h, i);
+      Row<Real> row = gather(a, b, h, i, last);
       change(a, Place{b, h, i}, row);
       attend_two_pass(row);
       scatter(a, b, h, i, row);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -136,19 +137,40 @@ inline Attention unpack(const softcheck_call& call) {
   return a;
 }
 
+/// The keys and values of the head that was read last: the queries of a head have the same ones.
 template <class Real>
-Row<Real> gather(const Attention& a, std::int64_t b, std::int64_t h, std::int64_t i) {
+struct LastHead {
+  std::int64_t batch = -1, head = -1;
+  std::vector<Real> keys, values;
+
+  void read(const Attention& a, std::int64_t b, std::int64_t h) {
+    if (b == batch && h == head) return;
+    batch = b;
+    head = h;
+    const std::int64_t read = std::max<std::int64_t>(0, a.keys);
+    keys.clear();
+    values.clear();
+    keys.reserve(static_cast<std::size_t>(read * a.k.shape[3]));
+    values.reserve(static_cast<std::size_t>(read * a.v.shape[3]));
+    for (std::int64_t j = 0; j < read; ++j) {
+      append(keys, a.k, a.k.shape[3], [&](std::int64_t t) { return a.k.at(b, h, j, t); });
+      append(values, a.v, a.v.shape[3], [&](std::int64_t c) { return a.v.at(b, h, j, c); });
+    }
+  }
+};
+
+template <class Real>
+Row<Real> gather(const Attention& a, std::int64_t b, std::int64_t h, std::int64_t i, LastHead<Real>& last) {
   Row<Real> row;
   row.type = a.q.type;
   row.scale = static_cast<Real>(a.scale);
   const std::int64_t head = a.key_head[static_cast<std::size_t>(h)];
-  row.keys.reserve(static_cast<std::size_t>(a.k.shape[2] * a.k.shape[3]));
-  row.values.reserve(static_cast<std::size_t>(a.v.shape[2] * a.v.shape[3]));
+  last.read(a, b, head);
+  row.keys = last.keys;
+  row.values = last.values;
   append(row.query, a.q, a.q.shape[3], [&](std::int64_t t) { return a.q.at(b, h, i, t); });
   row.visible.reserve(static_cast<std::size_t>(a.keys));
   for (std::int64_t j = 0; j < a.keys; ++j) {
-    append(row.keys, a.k, a.k.shape[3], [&](std::int64_t t) { return a.k.at(b, head, j, t); });
-    append(row.values, a.v, a.v.shape[3], [&](std::int64_t c) { return a.v.at(b, head, j, c); });
     bool visible = j < a.k.shape[2] && (!a.causal || j <= i + a.diagonal);
     if (visible && a.masked) visible = *a.mask.at(b, a.mask_head[static_cast<std::size_t>(h)], i, j) != 0;
     row.visible.push_back(visible);
@@ -186,8 +208,9 @@ int attend(const softcheck_call* call, Compute compute, Change change) {
   Attention a = unpack(*call);
   change(a);
   return in_format_of(a.q.type, [&]<class Real>(Real) {
+    LastHead<Real> last;
     each_place(a.q, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
-      Row<Real> row = gather<Real>(a, b, h, i);
+      Row<Real> row = gather(a, b, h, i, last);
       compute(row);
       scatter(a, b, h, i, row);
     });

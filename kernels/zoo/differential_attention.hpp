@@ -74,8 +74,9 @@ int attend_differential(const softcheck_call* call, Compute compute) {
     for (std::int64_t h = 0; h < a->plain.q.shape[1]; ++h) {
       lambdas.push_back(load<Real>(a->lambdas->type, a->lambdas->at(h, 0, 0)));
     }
+    LastHead<Real> last, last_of_other;
     each_place(a->plain.q, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
-      DifferentialRow<Real> row{gather<Real>(*a, b, h, i), gather<Real>(other, b, h, i), lambdas,
+      DifferentialRow<Real> row{gather(*a, b, h, i, last), gather(other, b, h, i, last_of_other), lambdas,
                                 static_cast<std::size_t>(h)};
       compute(row);
       scatter<Real>(a->plain, b, h, i, row.first);

@@ -75,6 +75,7 @@ class Attention final : public AttentionOp {
              const std::function<void(std::size_t, RowVerdicts)>& each) const override {
     RepeatedRows repeated(attention, got);
     const std::vector<bool> judged = judged_queries(attention);
+    HeadNumbers of_head;
     each_row(attention.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
       if (i >= attention.queries_of(b) || (chosen && !chosen(b, h, i)) || !judged[i]) return;
       const std::size_t row = row_number(attention.shape, b, h, i);
@@ -83,7 +84,7 @@ class Attention final : public AttentionOp {
         return;
       }
       if (repeated.repeats(b, h, i)) return each(row, {});
-      each(row, judge_attention(task, row_of(attention, b, h, i), values_of(attention, got, row)));
+      each(row, judge_attention(task, row_of(attention, b, h, i, of_head), values_of(attention, got, row)));
     });
   }
 

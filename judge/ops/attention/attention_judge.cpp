@@ -152,8 +152,7 @@ bool is_uniform(const AttentionTask& task, const AttentionRow& row, const Attent
   AttentionRow even = row;
   even.query = {};
   even.keys = {};
-  even.second_query.clear();
-  even.second_keys.clear();
+  even.second_query = even.second_keys = {};
   even.softcap = even.slope = 0;
   even.bias.clear();
   std::ranges::fill(even.visible, 1);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -38,14 +39,17 @@ struct AttentionRow {
   std::optional<std::size_t> label = {};
 
   // Of differential attention: the query and the keys of the other map, and the factor of its output.
-  std::vector<double> second_query = {}, second_keys = {};
+  std::span<const double> second_query = {}, second_keys = {};
   double lambda = 0;
 
   // The dropout: 1 for each kept key, 0 for the others (n), or empty; and the factor of the kept weights.
   std::vector<double> kept = {};
   double dropout_scale = 1;
 
-  /// The row of the other map. This object must outlive it.
+  // What spans of numbers that no case holds point into.
+  std::vector<std::shared_ptr<const std::vector<double>>> numbers = {};
+
+  /// The row of the other map.
   AttentionRow second() const;
   bool has_terms() const { return softcap != 0 || slope != 0 || !bias.empty(); }
   /// The factor of key j's weight.

@@ -58,8 +58,16 @@ CallDescription describe_call(const AttentionCase& attention, const std::string&
 }
 
 AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::size_t i) {
+  HeadNumbers none;
+  return row_of(a, b, h, i, none);
+}
+
+AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::size_t i, HeadNumbers& last) {
   const AttentionShape& s = a.shape;
   const std::size_t head = b * s.kv_heads + h / s.group;
+  const auto own = [](std::vector<double> numbers) {
+    return std::make_shared<const std::vector<double>>(std::move(numbers));
+  };
   AttentionRow row;
   row.query = std::span(a.queries).subspan(row_number(s, b, h, i) * s.dim, s.dim);
   row.keys = std::span(a.keys).subspan(head * s.keys * s.dim, s.keys * s.dim);
@@ -71,8 +79,10 @@ AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::s
   row.softcap = of.softcap;
   row.sigmoid_bias = of.sigmoid_bias.value_or(usual_sigmoid_bias(s.keys));
   if (!of.lambdas.empty()) {
-    row.second_query = two_maps(row.query, s.dim, a.format).second;
-    row.second_keys = two_maps(row.keys, s.dim, a.cache_format()).second;
+    if (last.head != head) last = {head, own(two_maps(row.keys, s.dim, a.cache_format()).second)};
+    row.numbers = {own(two_maps(row.query, s.dim, a.format).second), last.second_keys};
+    row.second_query = *row.numbers[0];
+    row.second_keys = *row.numbers[1];
     row.lambda = of.lambdas[h];
   }
   if (!of.sinks.empty()) row.sink = of.sinks[h];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,7 +29,16 @@ std::string place_of(const AttentionCase& attention, std::size_t row);
 CallDescription describe_call(const AttentionCase& attention, const std::string& remark,
                               std::optional<std::size_t> row = {});
 
+/// Numbers of a key head that the case does not hold. The queries of a head have the same ones.
+struct HeadNumbers {
+  std::optional<std::size_t> head;  // of which they are
+  std::shared_ptr<const std::vector<double>> second_keys;
+};
+
 /// Query i of head h; points into the case.
+///
+/// last    computed again only if it is of another head
+AttentionRow row_of(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i, HeadNumbers& last);
 AttentionRow row_of(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i);
 /// Query i of head h as a compact case of its own, with the keys up to the last one that causality shows it. Nothing if
 /// there is no such key.

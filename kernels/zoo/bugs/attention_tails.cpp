@@ -98,9 +98,10 @@ SOFTCHECK_MUTANT mutant_attention_grid_of_65535_heads(const softcheck_call* call
   if (!accepts(*call)) return 1;
   Attention a = unpack(*call);
   const auto attend_all = [&]<class Real>(Real) {
+    LastHead<Real> last;
     for (std::int64_t at = 0; at < a.q.shape[0] * a.q.shape[1] && at < 65535; ++at) {
       for (std::int64_t i = 0; i < a.q.shape[2]; ++i) {
-        Row<Real> row = gather<Real>(a, at / a.q.shape[1], at % a.q.shape[1], i);
+        Row<Real> row = gather(a, at / a.q.shape[1], at % a.q.shape[1], i, last);
         attend_two_pass(row);
         scatter(a, at / a.q.shape[1], at % a.q.shape[1], i, row);
       }
