@@ -13,30 +13,43 @@ namespace {
 
 using Bound = UpperBound;
 
-// The error of a part whose factors round `by` in their logarithm.
-Bound grown(const DifferentialPart& part, const Bound& by) { return exp(by) * part.error + expm1(by) * part.magnitude; }
+// Of a number in the accumulator and in the formats of weights and values.
+Bound one_rounding(const Contract& contract) {
+  const FpEnvironmentGuard guard;
+  return OperationModel<Bound>(contract).unit + weights_error<Bound>(contract).unit +
+         storage_error<Bound>(contract, contract.values).unit;
+}
 
 }  // namespace
 
-ScalarThreshold<UpperBound> differential_error(const Contract& contract, double lambda, const DifferentialPart& first,
-                                               const DifferentialPart& second, const UpperBound& values,
-                                               std::uint64_t height, const UpperBound& output) {
+DifferentialThreshold::Growth::Growth(const Bound& r) {
+  const FpEnvironmentGuard guard;
+  factor = exp(r);
+  more = expm1(r);
+}
+
+DifferentialThreshold::DifferentialThreshold(const Contract& contract, double lambda, std::uint64_t height)
+    : rounding_(one_rounding(contract)), once_(rounding_), thrice_(Bound(3) * rounding_), lambda_(std::fabs(lambda)) {
   const FpEnvironmentGuard guard;
   const OperationModel<Bound> model(contract);
-  const StorageError<Bound> weights = weights_error<Bound>(contract);
-  const StorageError<Bound> sums = storage_error<Bound>(contract, contract.values);
-  // The difference; lambda, its product and the difference.
-  const Bound once = model.unit + weights.unit + sums.unit, thrice = Bound(3) * once;
-  const Bound lost = exp(Bound(static_cast<double>(height + 3)) * once) *
-                     (model.product_floor + model.sum_floor + Bound(3) * (weights.floor + sums.floor));
+  lost_ = exp(Bound(static_cast<double>(height + 3)) * rounding_) *
+          (model.product_floor + model.sum_floor +
+           Bound(3) * (weights_error<Bound>(contract).floor + storage_error<Bound>(contract, contract.values).floor));
+  output_roundoff_ = model.output_roundoff;
+  output_floor_ = model.output_floor;
+}
+
+ScalarThreshold<UpperBound> DifferentialThreshold::column(const DifferentialPart& first, const DifferentialPart& second,
+                                                          const UpperBound& values, const UpperBound& output) const {
+  const FpEnvironmentGuard guard;
   formulas::attention::columns::Quantities<Bound> q;
   q.common_growth = Bound(1);
-  q.lost_weight = q.lost_addend = lost;
+  q.lost_weight = q.lost_addend = lost_;
   q.addends = Bound(1);
   q.output = output;
-  q.output_roundoff = model.output_roundoff;
-  q.output_floor = model.output_floor;
-  q.terms = grown(first, once) + Bound(std::fabs(lambda)) * grown(second, thrice);
+  q.output_roundoff = output_roundoff_;
+  q.output_floor = output_floor_;
+  q.terms = once_.of(first) + lambda_ * thrice_.of(second);
   q.magnitude = values + second.magnitude + second.error;  // the last two: what a stored lambda has lost
   const formulas::attention::columns::ColumnBounds<Bound> bounds(q);
   return {bounds.column_output, bounds.column_lost};

@@ -138,6 +138,9 @@ AttentionArithmetic arithmetic_of(const Contract& contract, const AttentionRow& 
 VisibleKeys::VisibleKeys(const Contract& contract, const AttentionRow& row, Digits digits)
     : digits_(digits), query_sum_(sum_of_magnitudes(row.query)) {
   const ScoreRange range(contract, row);
+  items.reserve(row.visible.size());
+  scores.reserve(row.visible.size());
+  score_errors.reserve(row.visible.size());
   for (std::size_t j = 0; j < row.visible.size(); ++j) {
     if (row.visible[j] != 0) add_score(contract, row, range, j);
   }

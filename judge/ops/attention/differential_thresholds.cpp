@@ -43,19 +43,17 @@ DifferentialThresholds::DifferentialThresholds(const AttentionTask& task, const 
       second_visible_(task.contract, second_row_),
       first_(of_accumulator_, row, visible),
       second_(of_accumulator_, second_row_, second_visible_),
-      height_(arithmetic_of(task.contract, row, visible, items_of(task.contract, row, visible)).value_sum_height),
-      values_(row.value_size, UpperBound(0)) {
-  for (std::size_t k = 0; k < visible.keys(); ++k) {
-    for (std::size_t c = 0; c < values_.size(); ++c) {
-      values_[c] = values_[c] + UpperBound(std::fabs(row.values[visible.items[k] * row.value_size + c]));
-    }
-  }
-}
+      difference_(task.contract, row.lambda,
+                  arithmetic_of(task.contract, row, visible, items_of(task.contract, row, visible)).value_sum_height) {}
 
-ScalarThreshold<UpperBound> DifferentialThresholds::threshold(std::size_t column, const DifferentialPart& first,
-                                                              const DifferentialPart& second,
-                                                              const UpperBound& output) const {
-  return differential_error(task_.contract, row_.lambda, first, second, values_[column], height_, output);
+UpperBound DifferentialThresholds::values(std::size_t column) const {
+  const auto size = [&](std::size_t k) { return std::fabs(row_.values[visible_.items[k] * row_.value_size + column]); };
+  double computed = 0;
+  for (std::size_t k = 0; k < visible_.keys(); ++k) computed += size(k);
+  if (const std::optional<UpperBound> bound = bound_of_sum(computed, visible_.keys())) return *bound;
+  UpperBound sum;
+  for (std::size_t k = 0; k < visible_.keys(); ++k) sum = sum + UpperBound(size(k));
+  return sum;
 }
 
 Judgeable DifferentialThresholds::column(std::size_t column) const {
@@ -65,9 +63,9 @@ Judgeable DifferentialThresholds::column(std::size_t column) const {
   if (usable()) {
     const Judgeable first = first_.column(column), second = second_.column(column);
     result.exact = less(first.exact, times(second.exact, row_.lambda));
-    const ScalarThreshold<UpperBound> threshold =
-        this->threshold(column, {UpperBound(first.threshold), UpperBound(first.magnitude)},
-                        {UpperBound(second.threshold), UpperBound(second.magnitude)}, size_of(result.exact));
+    const ScalarThreshold<UpperBound> threshold = difference_.column(
+        {UpperBound(first.threshold), UpperBound(first.magnitude)},
+        {UpperBound(second.threshold), UpperBound(second.magnitude)}, values(column), size_of(result.exact));
     // An infinite threshold stays one if lambda is 0.
     if (first.threshold < infinity && second.threshold < infinity) result.threshold = upper(threshold.total());
     result.magnitude = first.magnitude + std::fabs(row_.lambda) * second.magnitude;
@@ -90,8 +88,8 @@ ResultLimits DifferentialThresholds::limits(std::size_t column) const {
     return UpperBound(std::fmax(std::fabs(of.least), std::fabs(of.most)));
   };
   const UpperBound larger = size(first) + UpperBound(std::fabs(row_.lambda)) * size(second);
-  const double error =
-      upper(threshold(column, {UpperBound(0), size(first)}, {UpperBound(0), size(second)}, larger).total());
+  const double error = upper(
+      difference_.column({UpperBound(0), size(first)}, {UpperBound(0), size(second)}, values(column), larger).total());
   return {next_below(next_below(first.least - next_above(most)) - error),
           next_above(next_above(first.most - next_below(least)) + error),
           "beyond what two averages of the visible values give", first.may_overflow || second.may_overflow};

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <vector>
 
 #include "judge/ops/attention/attention_judge.hpp"
 #include "judge/ops/attention/attention_limits.hpp"
@@ -28,9 +27,8 @@ class DifferentialThresholds {
 
  private:
   bool usable() const { return first_.usable() && second_.usable(); }
-  numerics::ScalarThreshold<numerics::UpperBound> threshold(std::size_t column, const numerics::DifferentialPart& first,
-                                                            const numerics::DifferentialPart& second,
-                                                            const numerics::UpperBound& output) const;
+  /// sum |v|
+  numerics::UpperBound values(std::size_t column) const;
   /// What the limits of both parts leave for their difference.
   ResultLimits limits(std::size_t column) const;
 
@@ -41,8 +39,7 @@ class DifferentialThresholds {
   AttentionRow second_row_;
   VisibleKeys second_visible_;
   AttentionThresholds first_, second_;
-  std::uint64_t height_;
-  std::vector<numerics::UpperBound> values_;  // per column, sum |v|
+  numerics::DifferentialThreshold difference_;
   mutable std::optional<AttentionLimits> first_limits_, second_limits_;
 };
 

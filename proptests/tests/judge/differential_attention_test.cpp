@@ -189,8 +189,9 @@ TEST(DifferentialAttention, TheDifferenceRoundsThreeTimes) {
       const double lambda = round_to(Format::f32, positive(engine));
       const double product = round_to(format, round_to(format, lambda) * b), got = round_to(format, a - product);
       const ScalarThreshold<UpperBound> threshold =
-          differential_error(contract, lambda, {UpperBound(0), UpperBound(a)}, {UpperBound(0), UpperBound(b)},
-                             UpperBound(2), 0, UpperBound(std::fabs(a - lambda * b)));
+          DifferentialThreshold(contract, lambda, 0)
+              .column({UpperBound(0), UpperBound(a)}, {UpperBound(0), UpperBound(b)}, UpperBound(2),
+                      UpperBound(std::fabs(a - lambda * b)));
       largest = std::max(largest, std::fabs(got - (a - lambda * b)) / upper(threshold.total()));
     }
     EXPECT_LE(largest, 1);
