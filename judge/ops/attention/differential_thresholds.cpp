@@ -34,8 +34,7 @@ LongApproximation less(const LongApproximation& a, const LongApproximation& b) {
 
 DifferentialThresholds::DifferentialThresholds(const AttentionTask& task, const AttentionRow& row,
                                                const VisibleKeys& visible)
-    : task_(task),
-      row_(row),
+    : row_(row),
       visible_(visible),
       part_(one_map(task)),
       of_accumulator_(before_the_output(part_)),

@@ -32,7 +32,6 @@ class DifferentialThresholds {
   /// What the limits of both parts leave for their difference.
   ResultLimits limits(std::size_t column) const;
 
-  const AttentionTask& task_;
   const AttentionRow& row_;
   const VisibleKeys& visible_;
   AttentionTask part_, of_accumulator_;

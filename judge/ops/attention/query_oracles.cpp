@@ -24,7 +24,7 @@ void QueryOracles::read_inputs() {
     if (!row_.bias.empty()) take(bias_, row_.bias, 1);
   }
   if (!task_.op->differential) return;
-  second_ = std::make_unique<OtherMap>(task_, row_.second());
+  second_ = std::make_unique<OtherMap>(OtherMap{task_, row_.second(), nullptr});
   second_->task.op = Op::attention;
   second_->oracles = std::make_unique<QueryOracles>(second_->task, second_->row, items_);
 }
