@@ -116,7 +116,7 @@ std::string kernel_words(const std::string& op, const ModelRow& row) {
                                   of_items ? std::vector<std::int64_t>{1, n} : std::vector<std::int64_t>{1});
   kernel_tests::Call call(in.view, out.view);
   call.call.theta = row.theta;
-  const softcheck_kernel kernel = kernel_tests::load_kernel("softcheck_strict_kernels", "softcheck_strict_tree_" + op);
+  const softcheck_kernel kernel = kernel_tests::load_kernel("softcheck_strict_kernels", "softcheck_strict_" + op);
   if (kernel == nullptr || kernel(&call.call) != 0) return "refused";
   return words(out.row(0));
 }
