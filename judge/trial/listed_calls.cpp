@@ -20,11 +20,11 @@ std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
   return swept_widths(dense, std::min(most, options.max_length));
 }
 
-/// Each remainder by 64; from default effort on every width.
+/// Every width from default effort on; quick effort masks the tails alone.
 std::vector<std::uint64_t> masked_widths(const JudgeOptions& options) {
-  const std::uint64_t first = options.effort == Effort::quick ? 33 : 6,
-                      last = options.effort == Effort::quick ? 96 : 1025;
+  constexpr std::uint64_t first = 6, last = 1025;
   std::vector<std::uint64_t> widths;
+  if (options.effort == Effort::quick) return widths;
   for (std::uint64_t n = first; n <= std::min(last, options.max_length); ++n) widths.push_back(n);
   return widths;
 }
@@ -111,8 +111,10 @@ RowMatrixCase narrowed(RowMatrixCase matrix, Op op, std::uint64_t most_elements)
 
 std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOptions& options) {
   constexpr std::size_t drawn = 8;
-  constexpr std::uint64_t most_numbers = std::uint64_t{1} << 18;  // numbers of vectors
-  const std::uint64_t most = longest_listed(subject.op, std::max(options.max_length, options.max_edge_length));
+  constexpr std::uint64_t most_numbers = std::uint64_t{1} << 18;                 // numbers of vectors
+  const bool limited = options.max_length < size_of(options.effort).max_length;  // by the caller
+  const std::uint64_t longest = limited ? options.max_length : std::max(options.max_length, options.max_edge_length);
+  const std::uint64_t most = longest_listed(subject.op, longest);
   const std::vector<KnownRows> shapes =
       options.effort == Effort::quick ? chosen_rows(most, drawn, options.run.seed) : chosen_rows(most);
   std::vector<RowMatrixCase> matrices;

@@ -163,8 +163,8 @@ SOFTCHECK_MUTANT mutant_writes_past_end(const softcheck_call* call) {
 
 // C6, the class of PyTorch #142228: rows beyond 65,536 are computed by blocks of threads that the grid does not have,
 // if a row is longer than a warp.
-// @judged softmax f32: plain; fail C6; KnownShapesAreComputed; witness >=2162721
-// @judged logsumexp f32: plain; fail C6; KnownShapesAreComputed; witness >=2162721
+// @judged softmax f32: plain; fail C6; KnownShapesAreComputed; witness >=2162721; effort default
+// @judged logsumexp f32: plain; fail C6; KnownShapesAreComputed; witness >=2162721; effort default
 BUG(mutant_rows_beyond_65536_longer_than_a_warp, changed_results, softmax_or_logsumexp_row) {
   if (number >= 65'536 && row.logits.size() > 32) row.out.back() = -1;
 }

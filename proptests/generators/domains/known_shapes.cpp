@@ -18,7 +18,8 @@ constexpr std::array rows{
     KnownRows{65537, 2, 0, "CUDA C++ Programming Guide: 65,535 blocks along y and z"},
     KnownRows{65537, 33, 0, "the same, beyond a warp"},
     KnownRows{65537, 257, 0, "the same, beyond a block of 256 threads"},
-    KnownRows{515, 1031, 0, "more rows than a prefill of 512 tokens, longer than a block of 1,024 threads"},
+    KnownRows{131, 257, 0, "more than 128 rows, longer than a block of 256 threads"},
+    KnownRows{67, 1031, 0, "more than 64 rows, longer than a block of 1,024 threads"},
     // Routers: the number of experts, and of those per token.
     KnownRows{33, 8, 2, "Mixtral-8x7B-v0.1: config"},
     KnownRows{33, 16, 1, "Llama-4-Scout-17B-16E: config"},

@@ -36,7 +36,7 @@ RunLengthRow row_of(numerics::Format format, std::uint64_t columns, std::uint64_
   return RunLengthRow(std::move(runs));
 }
 
-bool is_of_many_rows(const KnownRows& shape) { return shape.rows > 512; }
+bool is_of_many_rows(const KnownRows& shape) { return shape.rows > 64; }
 
 /// Beyond 6e4, 1e5, 1e9 and 1e30, which kernels use as infinity, and near the format's end.
 std::vector<double> magnitudes_of(numerics::Format format) {
@@ -137,7 +137,7 @@ std::vector<KnownRows> chosen_rows(std::uint64_t most_items) {
 }
 
 std::vector<KnownRows> chosen_rows(std::uint64_t most_items, std::size_t drawn, std::uint64_t seed) {
-  constexpr std::uint64_t most_logits = std::uint64_t{1} << 22, few_logits = std::uint64_t{1} << 15;
+  constexpr std::uint64_t most_logits = std::uint64_t{1} << 18, few_logits = std::uint64_t{1} << 15;
   std::vector<KnownRows> shapes, others;
   for (const KnownRows& shape : chosen_rows(most_items)) {
     if (is_of_many_rows(shape) && shape.rows * shape.n <= most_logits) shapes.push_back(shape);

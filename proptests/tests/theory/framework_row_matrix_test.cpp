@@ -162,7 +162,7 @@ TEST(RowMatrix, TailsHaveEveryRemainderWithHiddenItemsAndWithout) {
       for (const RunLengthRow& row : matrix.rows.cycle()) {
         EXPECT_LT(row.visible(), row.size());
         std::vector<double> logits = row.expand();
-        while (logits.back() == -numerics::infinity) logits.pop_back();
+        while (std::isinf(logits.back())) logits.pop_back();
         EXPECT_EQ(logits.back(), *std::ranges::max_element(logits)) << "a dropped last item must show";
       }
     }
