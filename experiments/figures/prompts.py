@@ -1,7 +1,7 @@
 """Ids of tokens for softcheck run spreads, figure-3 and adaptive-language, by the tokenizer in a GGUF file of ./run models.
 
     prompts.py FILE.gguf text TEXT TOKENS             the first ids of a text file, one line
-    prompts.py FILE.gguf figure-3 LARGEST             the paper's question about 2, 4, ..., 128, 512, ... numbers, a line each
+    prompts.py FILE.gguf figure-3 LARGEST             the paper's question about 2, 4, 8, ... numbers, a line each
     prompts.py FILE.gguf language CONTEXTS SEED TEXT...  tasks; CONTEXTS has a number for each of TASKS, as 6,4,0,0,0
 
 Needs gguf and tokenizers of PyPI; prints to standard output. Gemma's tokenizer joins the pair of pieces with the largest
@@ -80,7 +80,7 @@ def figure_3(tokens, largest):
     n = 2
     while n <= largest:
         yield tokens(f"What is the maximum in the following sequence: {', '.join(map(str, drawn[:n]))}? The maximum is:")
-        n *= 2 if n < 128 else 4  # a long input costs as much as all shorter ones
+        n *= 2
 
 
 def word(rng):
@@ -118,7 +118,7 @@ def asked(tokens, head, questions):
 
 
 TASKS = [(retrieval, 8, 8), (retrieval, 32, 8), (retrieval, 128, 8), (maximum, 4, 8), (maximum, 16, 4)]
-TEXT_TOKENS, PART = 512, 64
+TEXT_TOKENS, PART = 1024, 64
 
 
 def language(tokens, texts, contexts, seed):
