@@ -167,7 +167,9 @@ class PropertyList {
       // By the matrix's sizes and not its index, because the index depends on the effort.
       const std::uint64_t place = 3 * matrix.columns + matrix.rows.size();
       const std::uint64_t own = matrix.auxiliary != 0 ? matrix.auxiliary : auxiliary_of_row(auxiliary, place);
-      matrix.auxiliary = rows_.auxiliaries == 0 ? 0 : (own & rows_.auxiliaries) | rows_.auxiliaries_set;
+      // The bits of a domain are the subject's, or those of a known shape.
+      const std::uint64_t allowed = rows_.auxiliaries | domain_bits;
+      matrix.auxiliary = rows_.auxiliaries == 0 ? 0 : (own & allowed) | rows_.auxiliaries_set;
       // Some matrices hide an item besides their purpose.
       matrix.rows.replace_each(
           [&](const RunLengthRow& row) { return bounded(row, rows_.domain, matrix.theta, matrix.format); });

@@ -27,6 +27,8 @@ double range_in(const Domain& domain, std::string_view name, std::uint64_t of_th
   return static_cast<double>(std::min(domain.length(name).most, of_the_field));
 }
 
+constexpr const char* rows_times_n = "rows times n";
+
 /// The sizes that a judgement should reach: rows beyond the 65,535 blocks of a grid, a million logits per row as in
 /// oneDNN's benchmarks, 128 chosen items, logits near the end of their format.
 CallSizes sizes_of(const KernelSubject& subject) {
@@ -37,6 +39,8 @@ CallSizes sizes_of(const KernelSubject& subject) {
   if (chooses) sizes.push_back({"k", range_in(domain, "k", 128)});
   const numerics::Format format = row_format(subject.op, subject.contract.input);
   sizes.push_back({"|logit|", std::min(numerics::properties(format).largest / 4, domain.most_logit)});
+  // More rows than a grid has blocks, longer than a block of 256 threads: a longest row is often a call of its own.
+  if (subject.op->quick_items == 0) sizes.push_back({rows_times_n, sizes[0].range * range_in(domain, "n", 257)});
   return CallSizes(std::move(sizes));
 }
 
@@ -148,6 +152,7 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const std::s
 void KernelTrial::reach_sizes(const RowMatrixCase& matrix) {
   sizes_.reach("rows", static_cast<double>(matrix.rows.size()));
   sizes_.reach("n", static_cast<double>(matrix.columns));
+  sizes_.reach(rows_times_n, static_cast<double>(matrix.rows.size()) * static_cast<double>(matrix.columns));
   sizes_.reach("k", subject_.op.rows().attributes(matrix.auxiliary, matrix.columns).k);
   for (const RunLengthRow& row : matrix.rows.cycle()) {
     if (row.visible() > 0) sizes_.reach("|logit|", std::fmax(std::fabs(row.maximum()), std::fabs(row.minimum())));

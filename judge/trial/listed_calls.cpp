@@ -1,6 +1,7 @@
 #include "judge/trial/listed_calls.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -19,6 +20,21 @@ std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
   return swept_widths(dense, std::min(most, options.max_length));
 }
 
+/// Every width from default effort on; quick effort masks the tails alone.
+std::vector<std::uint64_t> masked_widths(const JudgeOptions& options) {
+  constexpr std::uint64_t first = 6, last = 1025;
+  std::vector<std::uint64_t> widths;
+  if (options.effort == Effort::quick) return widths;
+  for (std::uint64_t n = first; n <= std::min(last, options.max_length); ++n) widths.push_back(n);
+  return widths;
+}
+
+std::vector<std::uint64_t> united(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
+  std::vector<std::uint64_t> all;
+  std::ranges::set_union(a, b, std::back_inserter(all));
+  return all;
+}
+
 /// Partial states are far fewer than the items of a vocabulary.
 std::uint64_t longest_listed(Op op, std::uint64_t most) {
   return op->quick_items == 0 ? most : std::min(most, 16 * op->quick_items);
@@ -34,14 +50,31 @@ std::optional<std::uint64_t> auxiliary_of_choice(const RowOp& op, std::uint64_t 
   return std::nullopt;
 }
 
+/// The auxiliary bits of a known router's groups; 0 if the domain's calls have no groups, or only others.
+std::uint64_t auxiliary_of_groups(const RowOp& op, Domain domain, const KnownRows& shape) {
+  if (shape.groups == 0 || !domain.has_groups()) return 0;
+  const std::array<std::pair<const char*, std::uint64_t>, 3> numbers{
+      {{"groups", shape.groups}, {"kept", shape.kept}, {"group_items", shape.group_items}}};
+  for (const auto& [name, number] : numbers) {
+    if (!domain.length(name).contains(number)) return 0;
+    domain.lengths[name] = {number, number};
+  }
+  return op.set_auxiliaries(domain) & domain_bits;
+}
+
 }  // namespace
 
 std::vector<RowMatrixCase> sweep_for(const KernelSubject& subject, const JudgeOptions& options) {
   const LengthRange columns = subject.domain.length("n"), rows = subject.domain.length("rows");
-  std::vector<std::uint64_t> widths = widths_for(options), all;
-  std::ranges::set_union(widths, columns.listed_within(1, options.max_length), std::back_inserter(all));
+  const numerics::Format format = row_format(subject.op, subject.contract.input);
+  const std::vector<std::uint64_t> listed = columns.listed_within(1, options.max_length);
+  const TailWidths tails = tail_widths(options.max_length);
   std::vector<RowMatrixCase> sweep =
-      width_sweep(row_format(subject.op, subject.contract.input), all, !rows.everything());
+      width_sweep(format, united(united(widths_for(options), listed), tails.plain), !rows.everything());
+  std::ranges::move(masked_sweep(format, united(united(masked_widths(options), listed), tails.masked),
+                                 subject.domain.no_mask ? MaskUse::none : MaskUse::mixed),
+                    std::back_inserter(sweep));
+  std::ranges::stable_sort(sweep, {}, &RowMatrixCase::columns);
   const std::optional<std::uint64_t> count = rows.at_least(1);
   if (!count || *count <= 3) return sweep;
   // The domain has no calls of one to three rows: repeat the three in turn.
@@ -77,12 +110,13 @@ RowMatrixCase narrowed(RowMatrixCase matrix, Op op, std::uint64_t most_elements)
 }
 
 std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOptions& options) {
-  constexpr std::uint64_t few_logits = std::uint64_t{1} << 15;
   constexpr std::size_t drawn = 8;
-  constexpr std::uint64_t most_numbers = std::uint64_t{1} << 18;  // numbers of vectors
-  const std::uint64_t most = longest_listed(subject.op, std::max(options.max_length, options.max_edge_length));
+  constexpr std::uint64_t most_numbers = std::uint64_t{1} << 18;                 // numbers of vectors
+  const bool limited = options.max_length < size_of(options.effort).max_length;  // by the caller
+  const std::uint64_t longest = limited ? options.max_length : std::max(options.max_length, options.max_edge_length);
+  const std::uint64_t most = longest_listed(subject.op, longest);
   const std::vector<KnownRows> shapes =
-      options.effort == Effort::quick ? chosen_rows(most, few_logits, drawn, options.run.seed) : chosen_rows(most);
+      options.effort == Effort::quick ? chosen_rows(most, drawn, options.run.seed) : chosen_rows(most);
   std::vector<RowMatrixCase> matrices;
   for (const KnownRows& shape : shapes) {
     matrices.push_back(known_matrix(row_format(subject.op, subject.contract.input), shape));
@@ -90,7 +124,8 @@ std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOp
     // By the shape alone, so that every effort makes the same call; with upstream gradients of any sign and other
     // attributes.
     const std::uint64_t own = 9 + (shape.rows * 29 + shape.n * 5) % (most_auxiliary - 9);
-    matrix.auxiliary = auxiliary_of_choice(subject.op.rows(), shape.n, shape.k).value_or(own);
+    matrix.auxiliary = auxiliary_of_choice(subject.op.rows(), shape.n, shape.k).value_or(own) |
+                       auxiliary_of_groups(subject.op.rows(), subject.domain, shape);
     matrix = narrowed(std::move(matrix), subject.op, most_numbers);
     // Rows of a padded buffer, as tuned kernels use them.
     constexpr std::uint64_t few_rows = 64, padding = 64;

@@ -31,7 +31,7 @@ constexpr std::size_t attention_statistics_bytes(std::int64_t dim) {
 }
 
 /// m, S - 1, T and U of each query's scores scale q k, one query at a time by a block, by one read of the keys. A
-/// thread scores the items of row_statistics as it comes to them: the bits are those of row_statistics_body of a row of
+/// thread scores the items of row_statistics as it comes to them: the bits are those of RowStatisticsKernel of a row of
 /// scores.
 ///
 /// error           RowStatistics, and that of the scores (B9 of docs/tolerances.md)

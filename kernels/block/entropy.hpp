@@ -54,7 +54,7 @@ struct StatisticsResults {
   }
 };
 
-/// Thread 0 calls one(row, statistics) for each of the block's rows; all threads of the block call each_row_statistics.
+/// All threads of the block call one(row, statistics) for each of the block's rows, and each_row_statistics.
 ///
 /// scale           1 / theta
 /// shared memory   merging_bytes<RowStatistics<T>>
@@ -64,65 +64,59 @@ SOFTCHECK_BODY void each_row_statistics(B& block, const Logits<B, Element>& logi
   using T = Accumulator<Element>;
   const auto partials = block.template shared<RowStatistics<T>>(block.size() / warp_size);
   for (std::int64_t row = block.index(); row < logits.rows; row += block.count()) {
-    const RowStatistics<T> all = row_statistics<moments>(block, LogitsRow<B, Element>(logits, row), partials, scale);
-    if (block.rank() == 0) one(row, all);
+    one(row, row_statistics<moments>(block, LogitsRow<B, Element>(logits, row), partials, scale));
   }
 }
 
-/// Writes of(statistics), a double, as the result of each row. It writes NaN if all items are hidden, where the row
-/// has no columns, and where an item is NaN or +inf. Shared memory as each_row_statistics.
-template <Moments moments, BlockContext B, class Element, class Result, class Of>
-SOFTCHECK_BODY void write_each_row(B& block, const RowArguments<B, Element, Result>& arguments, Of of) {
-  using T = Accumulator<Element>;
-  const auto write = [&](std::int64_t row, const RowStatistics<T>& all) {
-    const double result = all.defined() && !all.empty() ? of(all) : not_a_number<double>();
-    arguments.store(row, 0, static_cast<Accumulator<Result>>(result));
-  };
-  each_row_statistics<moments>(block, arguments.logits, arguments.scale, write);
+/// of(row), a double; NaN if all items are hidden, where the row has no columns, and where an item is NaN or +inf.
+template <class T, class Of>
+SOFTCHECK_BODY double or_nan(const RowStatistics<T>& row, Of of) {
+  return row.defined() && !row.empty() ? of(row) : not_a_number<double>();
 }
 
-/// The entropy of softmax(x scale) of each row in nats, by one read of the row.
+/// The arguments of the kernels of statistics.
 ///
-/// results         (rows, 1); NaN as write_each_row says
-/// error           absolute: B6 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the height
-///                 of the contract (strict_entropy_theta_b6 of theory/proofs/strict_kernels/strict_entropy.v).
-/// shared memory   merging_bytes<RowStatistics<T>>
-template <BlockContext B, class Element, class Result>
-SOFTCHECK_BODY void entropy_body(B& block, const RowArguments<B, Element, Result>& arguments) {
-  write_each_row<Moments::deviations>(block, arguments, [](const auto& all) { return entropy_of(all); });
-}
-
-/// The varentropy of each row in nats squared, by one read of the row. Results and shared memory as entropy_body.
-template <BlockContext B, class Element, class Result>
-SOFTCHECK_BODY void varentropy_body(B& block, const RowArguments<B, Element, Result>& arguments) {
-  write_each_row<Moments::squares>(block, arguments, [](const auto& all) { return varentropy_of(all); });
-}
-
-/// The arguments of row_statistics_body.
-///
-/// results   m, S - 1, T and U of each row, (rows, 1) each. A result that the call lacks is a view without elements,
-///           which the kernel does not write.
+/// results   of row_statistics m, S - 1, T and U of each row, of varentropy the first one alone, (rows, 1) each. A
+///           result that the call lacks is a view without elements, which the kernel does not write.
 /// scale     1 / theta, rounded
 template <BlockContext B, class Element, class Result>
 struct StatisticsArguments {
   Logits<B, Element> logits;
   WrittenMatrix<B, Result> results[4];
   Accumulator<Element> scale = 1;
+
+  SOFTCHECK_BODY void store(int result, std::int64_t row, Accumulator<Result> value) const {
+    const WrittenMatrix<B, Result>& to = results[result];
+    if (to.elements.size() > 0) to.elements.store(to.place(row, 0), narrowed<Result>(value));
+  }
+};
+
+/// The varentropy of each row in nats squared, by one read of the row. Shared memory as each_row_statistics.
+struct VarentropyKernel {
+  template <BlockContext B, class Element, class Result>
+  static SOFTCHECK_BODY void run(B& block, const StatisticsArguments<B, Element, Result>& arguments) {
+    const auto write = [&](std::int64_t row, const RowStatistics<Accumulator<Element>>& all) {
+      if (block.rank() != 0) return;
+      const double result = or_nan(all, [](const auto& one) { return varentropy_of(one); });
+      arguments.store(0, row, static_cast<Accumulator<Result>>(result));
+    };
+    each_row_statistics<Moments::squares>(block, arguments.logits, arguments.scale, write);
+  }
 };
 
 /// m, S - 1, T and U of each row (StatisticsResults), by one read of the row. Shared memory as each_row_statistics.
-template <BlockContext B, class Element, class Result>
-SOFTCHECK_BODY void row_statistics_body(B& block, const StatisticsArguments<B, Element, Result>& arguments) {
-  using T = Accumulator<Element>;
-  const auto write = [&](std::int64_t row, const RowStatistics<T>& all) {
-    const StatisticsResults<T> values(all);
-    SOFTCHECK_UNROLL
-    for (int i = 0; i < 4; ++i) {
-      const WrittenMatrix<B, Result>& to = arguments.results[i];
-      if (to.elements.size() > 0) to.elements.store(to.place(row, 0), narrowed<Result>(values.entry[i]));
-    }
-  };
-  each_row_statistics<Moments::squares>(block, arguments.logits, arguments.scale, write);
-}
+struct RowStatisticsKernel {
+  template <BlockContext B, class Element, class Result>
+  static SOFTCHECK_BODY void run(B& block, const StatisticsArguments<B, Element, Result>& arguments) {
+    using T = Accumulator<Element>;
+    const auto write = [&](std::int64_t row, const RowStatistics<T>& all) {
+      if (block.rank() != 0) return;
+      const StatisticsResults<T> values(all);
+      SOFTCHECK_UNROLL
+      for (int i = 0; i < 4; ++i) arguments.store(i, row, values.entry[i]);
+    };
+    each_row_statistics<Moments::squares>(block, arguments.logits, arguments.scale, write);
+  }
+};
 
 }  // namespace softcheck::kernels

@@ -101,28 +101,28 @@ struct LogitsRow {
 /// results   (rows, columns), or (rows, 1) of the kernels with one result a row
 /// scale     1 / theta, rounded to the accumulator
 /// theta     the temperature in double, > 0: logsumexp divides by it
-template <BlockContext B, class Element, class Result>
+template <BlockContext B, class Element>
 struct RowArguments {
   Logits<B, Element> logits;
-  WrittenMatrix<B, Result> results;
+  WrittenMatrix<B, Element> results;
   Accumulator<Element> scale = 1;
   double theta = 1;
 
   /// Writes one result, rounded to its format.
-  SOFTCHECK_BODY void store(std::int64_t row, std::int64_t column, Accumulator<Result> value) const {
-    results.elements.store(results.place(row, column), narrowed<Result>(value));
+  SOFTCHECK_BODY void store(std::int64_t row, std::int64_t column, Accumulator<Element> value) const {
+    results.elements.store(results.place(row, column), narrowed<Element>(value));
   }
   /// Writes the results of items_at_once columns from column on, but none beyond the last column. The caller passes
   /// by_vectors = results.moves_by_vectors(row).
   SOFTCHECK_BODY void store_group(std::int64_t row, std::int64_t column, bool by_vectors,
-                                  const Accumulator<Result> (&values)[items_at_once]) const {
-    constexpr int n = items_of_vector<Result>;
+                                  const Accumulator<Element> (&values)[items_at_once]) const {
+    constexpr int n = items_of_vector<Element>;
     if (by_vectors && column + items_at_once <= logits.columns) {
       SOFTCHECK_UNROLL
       for (int i = 0; i < items_at_once; i += n) {
-        Vector<Result, n> items;
+        Vector<Element, n> items;
         SOFTCHECK_UNROLL
-        for (int j = 0; j < n; ++j) items.entry[j] = narrowed<Result>(values[i + j]);
+        for (int j = 0; j < n; ++j) items.entry[j] = narrowed<Element>(values[i + j]);
         results.elements.store_vector(results.place(row, column + i), items);
       }
     } else {

@@ -21,9 +21,7 @@ namespace softcheck::kernels {
 /// where all items are hidden.
 ///
 /// error    of a row of n items in a block of 128 threads: B1 of docs/tolerances.md with sum=lanes:512, derived in
-///          docs/kernels/gpu_kernels.md, "Rows". For S and T in f32, n <= 2^22, it is proved that an item passes two
-///          additions, at most 2 ceil(n / 512) + 16 compensated ones, each of which errs by a twelfth of a roundoff,
-///          and ceil(n / 512) + 7 rescalings (statistics_hold of theory/proofs/strict_kernels/strict_row.v).
+///          docs/kernels/gpu_kernels.md, "Statistics and f64"
 template <class T>
 struct RowStatistics {
   T maximum;

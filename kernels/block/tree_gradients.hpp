@@ -10,13 +10,13 @@ namespace tree {
 
 /// What the ops have in common; each names what differs.
 ///
-/// of_rows, has_theta   as in kernels/block/row_kernels.hpp
-/// keeps_weights        whether results are the weights of the last sum times a factor; these then stay in registers
-/// sums                 1 for S = sum w, 2 for T = sum w z too
-/// of_labels            whether it is a cross-entropy
-/// inputs               2 if the op reads y and g
-/// adds_products        whether that op's sum is of y g, not of g
-/// number               the softcheck_op of its calls of version 2; 0: version 1
+/// of_rows         whether it has one result a row, in the logits' format or, of 16-bit logits, in f32; else one an
+/// item has_theta       whether the caller may pass theta != 1 keeps_weights   whether results are the weights of the
+/// last sum times a factor; these then stay in registers sums            1 for S = sum w, 2 for T = sum w z too
+/// of_labels       whether it is a cross-entropy
+/// inputs          2 if the op reads y and g
+/// adds_products   whether that op's sum is of y g, not of g
+/// number          the softcheck_op of its calls of version 2; 0: version 1
 struct Op {
   static constexpr bool of_rows = false, has_theta = true, keeps_weights = false, adds_products = false,
                         of_labels = false;

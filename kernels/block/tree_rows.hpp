@@ -8,8 +8,9 @@
 #include "kernels/block/logarithm.hpp"
 #include "kernels/block/tree_gradients.hpp"
 
-// Row kernels that hold a row in registers, so that they read and write it once; a row that does not fit is read
-// several times. The exact maximum comes first, so nothing is rescaled; sums follow kernels/block/tree_order.hpp.
+// Row kernels of f32, f16 and bf16 that hold a row in registers, so that they read and write it once; a row that does
+// not fit is read several times. The exact maximum comes first, so nothing is rescaled; sums follow
+// kernels/block/tree_order.hpp.
 namespace softcheck::kernels {
 
 namespace tree {

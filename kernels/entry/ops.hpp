@@ -24,15 +24,18 @@
   SOFTCHECK_ENTRY(prefix, varentropy, __VA_ARGS__)       \
   SOFTCHECK_ENTRY(prefix, adaptive_softmax_backward, __VA_ARGS__)
 
-/// By version 2 of a call (kernels/abi/softcheck_kernel.h): losses, their mean, the gradients of both, gradients from
-/// saved outputs, the k largest coefficients, and merges of partial results.
-#define SOFTCHECK_LOSS_ENTRIES(prefix, ...)                         \
-  SOFTCHECK_ENTRY(prefix, cross_entropy, __VA_ARGS__)               \
-  SOFTCHECK_ENTRY(prefix, cross_entropy_backward, __VA_ARGS__)      \
+/// By version 2 of a call (kernels/abi/softcheck_kernel.h): losses, their gradients, and gradients from saved outputs.
+#define SOFTCHECK_LOSS_ENTRIES(prefix, ...)                    \
+  SOFTCHECK_ENTRY(prefix, cross_entropy, __VA_ARGS__)          \
+  SOFTCHECK_ENTRY(prefix, cross_entropy_backward, __VA_ARGS__) \
+  SOFTCHECK_ENTRY(prefix, softmax_backward, __VA_ARGS__)       \
+  SOFTCHECK_ENTRY(prefix, log_softmax_backward, __VA_ARGS__)
+
+/// And on the CPU alone: the mean of losses and its gradient, the k largest coefficients, and merges of partial
+/// results.
+#define SOFTCHECK_CPU_ENTRIES(prefix, ...)                          \
   SOFTCHECK_ENTRY(prefix, cross_entropy_mean, __VA_ARGS__)          \
   SOFTCHECK_ENTRY(prefix, cross_entropy_mean_backward, __VA_ARGS__) \
-  SOFTCHECK_ENTRY(prefix, softmax_backward, __VA_ARGS__)            \
-  SOFTCHECK_ENTRY(prefix, log_softmax_backward, __VA_ARGS__)        \
   SOFTCHECK_ENTRY(prefix, topk_softmax, __VA_ARGS__)                \
   SOFTCHECK_ENTRY(prefix, merge_states, __VA_ARGS__)
 

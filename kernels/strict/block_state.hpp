@@ -84,12 +84,16 @@ struct RowPasses {
   RowStatistics<T> (*merge_states)(BlockState<T>& state, std::size_t used, T scale, Moments moments);
   /// merged_by_block() of the sums, in the same tree. It overwrites the sums.
   CompensatedSum<T> (*merge_sums)(BlockSums<T>& sums, std::size_t used);
+};
+
+/// Those of the kernels in f64 alone; the same arguments.
+struct F64Passes {
   /// Adds exp((x - m) scale) to each thread's sum, as sum_of_weights() does.
-  void (*add_weights)(BlockSums<T>& sums, const T* x, std::size_t count, T m, T scale);
+  void (*add_weights)(BlockSums<double>& sums, const double* x, std::size_t count, double m, double scale);
   /// out = exp((x - m) scale) factor, (count), as write_probabilities(). out may be x, here and in write_logs.
-  void (*write_weights)(const T* x, std::size_t count, T m, T scale, T factor, T* out);
-  /// out = (x - m) scale - shift, (count), as log_softmax_body().
-  void (*write_logs)(const T* x, std::size_t count, T m, T scale, T shift, T* out);
+  void (*write_weights)(const double* x, std::size_t count, double m, double scale, double factor, double* out);
+  /// out = (x - m) scale - shift, (count), as log softmax.
+  void (*write_logs)(const double* x, std::size_t count, double m, double scale, double shift, double* out);
 };
 
 /// The passes for float or double, of the instruction set that was chosen at run time.
@@ -99,5 +103,6 @@ template <>
 const RowPasses<float>& row_passes<float>();
 template <>
 const RowPasses<double>& row_passes<double>();
+const F64Passes& f64_passes();
 
 }  // namespace softcheck::kernels::strict

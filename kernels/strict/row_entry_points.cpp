@@ -5,7 +5,7 @@
 
 #include "kernels/block/abi/tree_views.hpp"
 #include "kernels/call/parallel_tasks.hpp"
-#include "kernels/entry/tree_ops.hpp"
+#include "kernels/entry/ops.hpp"
 #include "kernels/strict/machine.hpp"
 #include "kernels/strict/rows.hpp"
 #include "kernels/strict/tree_rows.hpp"
@@ -27,97 +27,76 @@ void run_rows(const Views& views, Op op) {
   });
 }
 
-template <template <class> class Rows = StrictRows, class Op>
+template <template <class> class Rows, class Op>
 int run(const softcheck_call* call, Form form, Op op) try {
   const std::optional<CallViews> views = call_views(call, form);
-  if (!views || !views->of_one_format()) return 1;
+  // Adaptive softmax backward has no temperature: beta replaces it.
+  if (!views || !views->of_one_format() || (form == Form::gradient && views->theta != 1)) return 1;
   views->logits.storage == Storage::f64 ? run_rows<Rows<double>>(*views, op) : run_rows<Rows<float>>(*views, op);
   return 0;
 } catch (...) {
   return 1;  // out of memory
 }
 
-// True if a call of an adaptive op passes a temperature; the op refuses it, because beta replaces it. Also true for a
-// null call and for another version.
-bool has_temperature(const softcheck_call* call) {
-  return call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1;
-}
-
-struct RowOps {
-  static int softmax(const softcheck_call* call) {
-    return run(call, Form::elements, [](auto& rows, std::int64_t row) { rows.softmax(row); });
-  }
-  static int log_softmax(const softcheck_call* call) {
-    return run(call, Form::elements, [](auto& rows, std::int64_t row) { rows.log_softmax(row); });
-  }
-  static int logsumexp(const softcheck_call* call) {
-    return run(call, Form::rows, [](auto& rows, std::int64_t row) { rows.logsumexp(row); });
-  }
-  static int entropy(const softcheck_call* call) {
-    return run(call, Form::rows, [](auto& rows, std::int64_t row) { rows.entropy(row); });
-  }
-  static int adaptive_softmax(const softcheck_call* call) {
-    if (has_temperature(call)) return 1;
-    return run(call, Form::elements, [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
-  }
-  // run() refuses results of different formats.
-  static int row_statistics(const softcheck_call* call) {
-    return run(call, Form::statistics, [](auto& rows, std::int64_t row) { rows.row_statistics(row); });
-  }
-  static int varentropy(const softcheck_call* call) {
-    return run(call, Form::rows, [](auto& rows, std::int64_t row) { rows.varentropy(row); });
-  }
-  static int adaptive_softmax_backward(const softcheck_call* call) {
-    if (has_temperature(call)) return 1;
-    return run<StrictRowGradients>(call, Form::gradient,
-                                   [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
-  }
-};
-
+/// Op   a type of namespace tree
 template <class Op, class Row>
-int run_tree(const softcheck_call* call, Row row) try {
+int run_op(const softcheck_call* call, Row row) try {
   const std::optional<TreeViews> views = tree_views<Op>(call);
-  if (!views || (!Op::has_theta && views->theta != 1) || views->logits.storage == Storage::f64) return 1;
-  run_rows<StrictTreeRows>(*views, row);
-  return 0;
+  if (!views || (!Op::has_theta && views->theta != 1)) return 1;
+  if (views->logits.storage != Storage::f64) {
+    run_rows<StrictTreeRows>(*views, row);
+    return 0;
+  }
+  if constexpr (has_f64<Op>) run_rows<StrictF64Rows>(*views, row);
+  return has_f64<Op> ? 0 : 1;
 } catch (...) {
   return 1;  // out of memory
 }
 
-struct TreeOps {
-  using Rows = StrictTreeRows;
+struct RowOps {
   static int softmax(const softcheck_call* call) {
-    return run_tree<tree::SoftmaxKernel>(call, [](Rows& rows, std::int64_t row) { rows.softmax(row); });
+    return run_op<tree::SoftmaxKernel>(call, [](auto& rows, std::int64_t row) { rows.softmax(row); });
   }
   static int log_softmax(const softcheck_call* call) {
-    return run_tree<tree::LogSoftmaxKernel>(call, [](Rows& rows, std::int64_t row) { rows.log_softmax(row); });
+    return run_op<tree::LogSoftmaxKernel>(call, [](auto& rows, std::int64_t row) { rows.log_softmax(row); });
   }
   static int logsumexp(const softcheck_call* call) {
-    return run_tree<tree::LogsumexpKernel>(call, [](Rows& rows, std::int64_t row) { rows.logsumexp(row); });
+    return run_op<tree::LogsumexpKernel>(call, [](auto& rows, std::int64_t row) { rows.logsumexp(row); });
   }
   static int entropy(const softcheck_call* call) {
-    return run_tree<tree::EntropyKernel>(call, [](Rows& rows, std::int64_t row) { rows.entropy(row); });
+    return run_op<tree::EntropyKernel>(call, [](auto& rows, std::int64_t row) { rows.entropy(row); });
   }
   static int adaptive_softmax(const softcheck_call* call) {
-    return run_tree<tree::AdaptiveSoftmaxKernel>(call,
-                                                 [](Rows& rows, std::int64_t row) { rows.adaptive_softmax(row); });
+    return run_op<tree::AdaptiveSoftmaxKernel>(call, [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
   }
   static int softmax_backward(const softcheck_call* call) { return run_gradient<tree::SoftmaxBackwardKernel>(call); }
   static int log_softmax_backward(const softcheck_call* call) {
     return run_gradient<tree::LogSoftmaxBackwardKernel>(call);
   }
   static int cross_entropy(const softcheck_call* call) {
-    return run_tree<tree::CrossEntropyKernel>(call, [](Rows& rows, std::int64_t row) { rows.cross_entropy(row); });
+    return run_op<tree::CrossEntropyKernel>(call, [](auto& rows, std::int64_t row) { rows.cross_entropy(row); });
   }
   static int cross_entropy_backward(const softcheck_call* call) {
-    return run_tree<tree::CrossEntropyBackwardKernel>(
-        call, [](Rows& rows, std::int64_t row) { rows.cross_entropy_backward(row); });
+    return run_op<tree::CrossEntropyBackwardKernel>(
+        call, [](auto& rows, std::int64_t row) { rows.cross_entropy_backward(row); });
+  }
+  // run() refuses results of different formats.
+  static int row_statistics(const softcheck_call* call) {
+    return run<StrictStatistics>(call, Form::statistics,
+                                 [](auto& rows, std::int64_t row) { rows.row_statistics(row); });
+  }
+  static int varentropy(const softcheck_call* call) {
+    return run<StrictStatistics>(call, Form::rows, [](auto& rows, std::int64_t row) { rows.varentropy(row); });
+  }
+  static int adaptive_softmax_backward(const softcheck_call* call) {
+    return run<StrictRowGradients>(call, Form::gradient,
+                                   [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
   }
 
  private:
   template <class Op>
   static int run_gradient(const softcheck_call* call) {
-    return run_tree<Op>(call, [](Rows& rows, std::int64_t row) { rows.gradient<Op>(row); });
+    return run_op<Op>(call, [](auto& rows, std::int64_t row) { rows.template gradient<Op>(row); });
   }
 };
 
@@ -125,4 +104,4 @@ struct TreeOps {
 }  // namespace softcheck::kernels::strict
 
 SOFTCHECK_ROW_ENTRIES(softcheck_strict_, softcheck::kernels::strict::RowOps)
-SOFTCHECK_TREE_ENTRIES(softcheck_strict_tree_, softcheck::kernels::strict::TreeOps)
+SOFTCHECK_LOSS_ENTRIES(softcheck_strict_, softcheck::kernels::strict::RowOps)

@@ -207,8 +207,9 @@ HWY_ATTR CompensatedSum<T> merge_sums_of(BlockSums<T>& sums, std::size_t used) {
   return {sums.value[0], sums.rest[0]};
 }
 
-template <class T>
-HWY_ATTR void weights_of(BlockSums<T>& sums, const T* x, std::size_t count, T maximum, T scale_factor) {
+HWY_ATTR void weights_of(BlockSums<double>& sums, const double* x, std::size_t count, double maximum,
+                         double scale_factor) {
+  using T = double;
   const Tag<T> d;
   const Lanes<T> m = hn::Set(d, maximum), scale = hn::Set(d, scale_factor);
   for (std::size_t thread = 0; thread < threads_with(count); thread += lanes<T>) {
@@ -222,8 +223,9 @@ HWY_ATTR void weights_of(BlockSums<T>& sums, const T* x, std::size_t count, T ma
   }
 }
 
-template <class T>
-HWY_ATTR void write_of(const T* x, std::size_t count, T maximum, T scale_factor, T last_factor, T* out) {
+HWY_ATTR void write_of(const double* x, std::size_t count, double maximum, double scale_factor, double last_factor,
+                       double* out) {
+  using T = double;
   const Tag<T> d;
   const Lanes<T> m = hn::Set(d, maximum), scale = hn::Set(d, scale_factor), factor = hn::Set(d, last_factor);
   for (std::size_t i = 0; i < count; i += lanes<T>) {
@@ -232,8 +234,9 @@ HWY_ATTR void write_of(const T* x, std::size_t count, T maximum, T scale_factor,
   }
 }
 
-template <class T>
-HWY_ATTR void logs_of(const T* x, std::size_t count, T maximum, T scale_factor, T shifted_by, T* out) {
+HWY_ATTR void logs_of(const double* x, std::size_t count, double maximum, double scale_factor, double shifted_by,
+                      double* out) {
+  using T = double;
   const Tag<T> d;
   const Lanes<T> m = hn::Set(d, maximum), scale = hn::Set(d, scale_factor), shift = hn::Set(d, shifted_by);
   for (std::size_t i = 0; i < count; i += lanes<T>) {
@@ -242,11 +245,14 @@ HWY_ATTR void logs_of(const T* x, std::size_t count, T maximum, T scale_factor, 
 }
 
 template <class T>
-inline constexpr RowPasses<T> row_passes_of = {items_of<T>,   merge_of<T>, merge_sums_of<T>,
-                                               weights_of<T>, write_of<T>, logs_of<T>};
+inline constexpr RowPasses<T> row_passes_of = {items_of<T>, merge_of<T>, merge_sums_of<T>};
 
 const RowPasses<float>* row_passes_f32() { return &row_passes_of<float>; }
 const RowPasses<double>* row_passes_f64() { return &row_passes_of<double>; }
+const F64Passes* f64_passes_of() {
+  static constexpr F64Passes passes = {weights_of, write_of, logs_of};
+  return &passes;
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace softcheck::kernels::strict
@@ -257,6 +263,7 @@ namespace softcheck::kernels::strict {
 
 HWY_EXPORT(row_passes_f32);
 HWY_EXPORT(row_passes_f64);
+HWY_EXPORT(f64_passes_of);
 
 template <>
 const RowPasses<float>& row_passes<float>() {
@@ -266,6 +273,7 @@ template <>
 const RowPasses<double>& row_passes<double>() {
   return *HWY_DYNAMIC_DISPATCH(row_passes_f64)();
 }
+const F64Passes& f64_passes() { return *HWY_DYNAMIC_DISPATCH(f64_passes_of)(); }
 
 }  // namespace softcheck::kernels::strict
 #endif

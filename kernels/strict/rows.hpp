@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "kernels/arithmetic/adaptive_beta.hpp"
-#include "kernels/block/log_softmax.hpp"
+#include "kernels/block/f64_rows.hpp"
 #include "kernels/call/call_views.hpp"
 #include "kernels/strict/block_state.hpp"
 #include "kernels/strict/elements.hpp"
@@ -34,56 +34,24 @@ const T* read_items(const View& from, const View* mask, std::int64_t row, std::i
   return buffer;
 }
 
-/// The row kernels, one row of a call at a time: StrictRows<T>::softmax is softmax_body of kernels/block/softmax.hpp,
-/// and so on. T is the accumulator, float or double. It takes a row through the passes in pieces of 4096 items, which
-/// stay in the first-level cache. The memory does not depend on the call. Each thread of the operating system has its
-/// own object; the views outlive it.
+/// The kernels of statistics of kernels/block/entropy.hpp, one row of a call at a time. T is the accumulator, float or
+/// double. It takes a row through the passes in pieces of 4096 items, which stay in the first-level cache. The memory
+/// does not depend on the call. Each thread of the operating system has its own object; the views outlive it.
 template <class T>
-class StrictRows {
+class StrictStatistics {
  public:
-  explicit StrictRows(const CallViews& views) : views_(views), scale_(static_cast<T>(1 / views.theta)) {}
+  explicit StrictStatistics(const CallViews& views) : views_(views), scale_(static_cast<T>(1 / views.theta)) {}
 
-  /// softmax_body().
-  void softmax(std::int64_t row) {
-    const RowStatistics<T> all = statistics(row, scale_, Moments::weights);
-    write(row, all.maximum, passes_.write_weights, scale_, T(1) / (T(1) + all.weights.total()));
+  /// VarentropyKernel.
+  void varentropy(std::int64_t row) {
+    store(0, row, or_nan(statistics(row, scale_, Moments::squares), varentropy_of<T>));
   }
 
-  /// log_softmax_body().
-  void log_softmax(std::int64_t row) {
-    const RowStatistics<T> all = statistics(row, scale_, Moments::weights);
-    write(row, all.maximum, passes_.write_logs, scale_, static_cast<T>(logarithm_of_sum(all)));
-  }
-
-  /// logsumexp_body().
-  void logsumexp(std::int64_t row) {
-    store(0, row, log_sum_exp(statistics(row, scale_, Moments::weights), views_.theta));
-  }
-
-  /// entropy_body() and varentropy_body().
-  void entropy(std::int64_t row) { store(0, row, of_row(row, Moments::deviations, entropy_of<T>)); }
-  void varentropy(std::int64_t row) { store(0, row, of_row(row, Moments::squares, varentropy_of<T>)); }
-
-  /// row_statistics_body(), of the first n_outputs of m, S - 1, T and U: the others are not computed.
+  /// RowStatisticsKernel, of the first n_outputs of m, S - 1, T and U: the others are not computed.
   void row_statistics(std::int64_t row) {
     constexpr Moments moments[] = {Moments::weights, Moments::weights, Moments::deviations, Moments::squares};
     const StatisticsResults<T> values(statistics(row, scale_, moments[views_.n_outputs - 1]));
     for (std::uint32_t i = 0; i < views_.n_outputs; ++i) store(i, row, static_cast<double>(values.entry[i]));
-  }
-
-  /// adaptive_softmax_body().
-  void adaptive_softmax(std::int64_t row) {
-    const RowStatistics<T> all = statistics(row, T(1), Moments::deviations);
-    T beta = 1, factor = 0;
-    if (all.maximum > minus_infinity<T>()) {
-      beta = static_cast<T>(adaptive_beta(entropy_of(all)));
-      clear(sums_, used());
-      each_piece(row, [&](std::int64_t, const T* x, std::size_t, std::size_t padded) {
-        passes_.add_weights(sums_, x, padded, all.maximum, beta);
-      });
-      factor = T(1) / passes_.merge_sums(sums_, used()).total();
-    }
-    write(row, all.maximum, passes_.write_weights, beta, factor);
   }
 
   /// row_statistics(): the statistics of a row, by one read of it. scale: 1 / theta, or 1.
@@ -95,7 +63,7 @@ class StrictRows {
     return passes_.merge_states(state_, used(), scale, moments);
   }
 
- private:
+ protected:
   static constexpr std::size_t piece = 8 * items_of_block;
 
   std::int64_t columns() const { return views_.logits.columns; }
@@ -112,39 +80,72 @@ class StrictRows {
     }
   }
 
-  /// The result of write_each_row() for a row.
-  double of_row(std::int64_t row, Moments moments, double (*of)(const RowStatistics<T>&)) {
-    const RowStatistics<T> all = statistics(row, scale_, moments);
-    return all.defined() && !all.empty() ? of(all) : not_a_number<double>();
-  }
-
   void store(std::uint32_t output, std::int64_t row, double value) const {
     const View& to = views_.outputs[output];
     store_element(to.at(row, 0), to.storage, value);
   }
 
+  const RowPasses<T>& passes_ = row_passes<T>();
+  const CallViews& views_;
+  T scale_;
+
+ private:
+  BlockState<T> state_;
+  alignas(64) T items_[piece];
+};
+
+/// F64Rows, one row of a call at a time.
+class StrictF64Rows : StrictStatistics<double> {
+ public:
+  using StrictStatistics::StrictStatistics;
+
+  void softmax(std::int64_t row) {
+    const RowStatistics<double> all = statistics(row, scale_, Moments::weights);
+    write(row, all.maximum, f64_.write_weights, scale_, 1 / (1 + all.weights.total()));
+  }
+  void log_softmax(std::int64_t row) {
+    const RowStatistics<double> all = statistics(row, scale_, Moments::weights);
+    write(row, all.maximum, f64_.write_logs, scale_, logarithm_of_sum(all));
+  }
+  void logsumexp(std::int64_t row) {
+    store(0, row, log_sum_exp(statistics(row, scale_, Moments::weights), views_.theta));
+  }
+  void entropy(std::int64_t row) {
+    store(0, row, or_nan(statistics(row, scale_, Moments::deviations), entropy_of<double>));
+  }
+  void adaptive_softmax(std::int64_t row) {
+    const RowStatistics<double> all = statistics(row, 1, Moments::deviations);
+    double beta = 1, factor = 0;
+    if (all.maximum > minus_infinity<double>()) {
+      beta = adaptive_beta(entropy_of(all));
+      clear(sums_, used());
+      each_piece(row, [&](std::int64_t, const double* x, std::size_t, std::size_t padded) {
+        f64_.add_weights(sums_, x, padded, all.maximum, beta);
+      });
+      factor = 1 / passes_.merge_sums(sums_, used()).total();
+    }
+    write(row, all.maximum, f64_.write_weights, beta, factor);
+  }
+
+ private:
   /// Writes pass(x, maximum, scale, last) as the row's results, or NaN if the row has no softmax.
-  void write(std::int64_t row, T maximum, decltype(RowPasses<T>::write_logs) pass, T scale, T last) {
-    const bool defined = maximum > minus_infinity<T>();
+  void write(std::int64_t row, double maximum, decltype(F64Passes::write_logs) pass, double scale, double last) {
+    const bool defined = maximum > minus_infinity<double>();
     const View& out = views_.output();
-    if (!defined) std::fill(results_, results_ + piece, not_a_number<T>());
-    each_piece(row, [&](std::int64_t begin, const T* x, std::size_t count, std::size_t padded) {
+    if (!defined) std::fill(results_, results_ + piece, not_a_number<double>());
+    each_piece(row, [&](std::int64_t begin, const double* x, std::size_t count, std::size_t padded) {
       if (defined) pass(x, padded, maximum, scale, last, results_);
       store_elements(results_, count, out.at(row, begin), out.storage, out.column_stride);
     });
   }
 
-  const RowPasses<T>& passes_ = row_passes<T>();
-  const CallViews& views_;
-  T scale_;
-  BlockState<T> state_;
-  BlockSums<T> sums_;
-  alignas(64) T items_[piece];
-  alignas(64) T results_[piece];
+  const F64Passes& f64_ = f64_passes();
+  BlockSums<double> sums_;
+  alignas(64) double results_[piece];
 };
 
-/// adaptive_softmax_backward_body() of kernels/block/adaptive_softmax_backward.hpp, one row of a call at a time, 512
-/// items at a time. The memory does not depend on the call. Each thread of the operating system needs its own object;
+/// AdaptiveSoftmaxBackwardKernel of kernels/block/adaptive_backward.hpp, one row of a call at a time, 512 items at a
+/// time. The memory does not depend on the call. Each thread of the operating system needs its own object;
 /// the views must outlive it.
 template <class T>
 class StrictRowGradients {
@@ -206,7 +207,7 @@ class StrictRowGradients {
 
   const GradientPasses<T>& passes_ = gradient_passes<T>();
   const CallViews& views_;
-  StrictRows<T> rows_;
+  StrictStatistics<T> rows_;
   ThreadGradients<T> sums_;
   QueryGradients<T> of_;
   alignas(64) T items_[items_of_block];

@@ -31,12 +31,11 @@ constexpr long double log_of_two = 0.693147180559945309417232121458176568L;
 constexpr std::uint64_t width_bits = 3, first_kind_bit = 4, base_2_bit = 32;
 
 std::size_t drawn_width(std::size_t parts, std::uint64_t auxiliary) {
-  // A head dimension if there are few parts; now and then the width of latent attention (DeepSeek-V3's configuration).
+  // If there are few parts, a head dimension of published models; 512 is that of latent attention (DeepSeek-V3).
   static constexpr std::array<std::size_t, 4> of_few{1, 3, 64, 128}, of_many{1, 2, 3, 5};
-  constexpr std::size_t latent = 512;
-  constexpr std::uint64_t latent_bits = first_kind_bit * 8 - 1;
-  if (parts <= 40 && (auxiliary & latent_bits) == latent_bits) return latent;
-  return (parts <= 40 ? of_few : of_many)[auxiliary & width_bits];
+  static constexpr std::array<std::size_t, 8> wide{128, 80, 96, 192, 256, 72, 101, 512};
+  if (parts > 40) return of_many[auxiliary & width_bits];
+  return (auxiliary & width_bits) == width_bits ? wide[auxiliary / first_kind_bit % 8] : of_few[auxiliary & width_bits];
 }
 
 // The outputs of the parts, (parts, width); for an empty part NaN, as no kernel wrote it, or 0 if the domain says so.

@@ -108,20 +108,14 @@ void measure_rows(Benchmarks& all, std::size_t memory) {
       const auto entropies = std::make_shared<DeviceTensor>(format, std::vector{rows}, 3);
       const Call calls[] = {{softcheck_cuda_softmax, {logits}, {probs}},
                             {softcheck_cuda_entropy, {logits}, {entropies}},
-                            {softcheck_cuda_adaptive_softmax, {logits}, {probs}},
-                            {softcheck_cuda_tree_softmax, {logits}, {probs}},
-                            {softcheck_cuda_tree_entropy, {logits}, {entropies}},
-                            {softcheck_cuda_tree_adaptive_softmax, {logits}, {probs}}};
+                            {softcheck_cuda_adaptive_softmax, {logits}, {probs}}};
       const std::string problem = std::to_string(rows) + " x " + std::to_string(n);
       const auto bytes = static_cast<double>(logits->bytes());
       std::vector<Timing> measured;
       measure(measured,
               {{"rows", "softmax", to_string(format), problem, {}, 2 * bytes, 0, 0, 0},
                {"rows", "entropy", to_string(format), problem, {}, bytes, 0, 0, 0},
-               {"rows", "adaptive_softmax", to_string(format), problem, {}, 2 * bytes, 0, 0, 0},
-               {"rows", "tree_softmax", to_string(format), problem, {}, 2 * bytes, 0, 0, 0},
-               {"rows", "tree_entropy", to_string(format), problem, {}, bytes, 0, 0, 0},
-               {"rows", "tree_adaptive_softmax", to_string(format), problem, {}, 2 * bytes, 0, 0, 0}},
+               {"rows", "adaptive_softmax", to_string(format), problem, {}, 2 * bytes, 0, 0, 0}},
               {std::begin(calls), std::end(calls)});
       for (Timing& timing : measured) {
         timing.of_ceiling =

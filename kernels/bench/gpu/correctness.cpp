@@ -84,7 +84,6 @@ void compare_rows_of(const Kernels& kernels, Format format, std::int64_t n, doub
 void compare_rows(const Kernels& kernels, std::vector<Comparison>& found) {
   const std::string name = kernels.name;
   for (const Format format : formats) {
-    if (format == Format::f64 && name.starts_with("tree")) continue;
     for (const std::int64_t n : {1, 2, 3, 5, 127, 128, 129, 511, 512, 513, 1000, 4097, 70000}) {
       for (const double theta : {1.0, 0.7}) {
         if (theta != 1 && name.ends_with("adaptive_softmax")) continue;
@@ -292,14 +291,6 @@ std::vector<Comparison> compare_on_the_device() {
   compare_rows({"logsumexp", softcheck_cuda_logsumexp, softcheck_strict_logsumexp, "strict"}, found);
   compare_rows({"adaptive_softmax", softcheck_cuda_adaptive_softmax, softcheck_strict_adaptive_softmax, "strict"},
                found);
-  compare_rows({"tree_softmax", softcheck_cuda_tree_softmax, softcheck_strict_tree_softmax, "strict"}, found);
-  compare_rows({"tree_log_softmax", softcheck_cuda_tree_log_softmax, softcheck_strict_tree_log_softmax, "strict"},
-               found);
-  compare_rows({"tree_logsumexp", softcheck_cuda_tree_logsumexp, softcheck_strict_tree_logsumexp, "strict"}, found);
-  compare_rows({"tree_entropy", softcheck_cuda_tree_entropy, softcheck_strict_tree_entropy, "strict"}, found);
-  compare_rows(
-      {"tree_adaptive_softmax", softcheck_cuda_tree_adaptive_softmax, softcheck_strict_tree_adaptive_softmax, "strict"},
-      found);
   compare_rows({"varentropy", softcheck_cuda_varentropy, softcheck_strict_varentropy, "strict"}, found);
   compare_rows({"row_statistics", softcheck_cuda_row_statistics, softcheck_strict_row_statistics, "strict"}, found);
   compare_rows_backward({"adaptive_softmax_backward", softcheck_cuda_adaptive_softmax_backward,

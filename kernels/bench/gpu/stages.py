@@ -176,9 +176,9 @@ class Stage:
 
     def contracts(self):
         """The lines of the tree kernels of this machine: symbol, op, dtype, contract, domain."""
-        prefix = f"softcheck_{self.machine}_tree_"
         table = (self.options.build / "kernels/CONTRACTS.tsv").read_text().splitlines()
-        return [[*line.split("\t")[1:5], line.split("\t")[-1]] for line in table if "\t" + prefix in line]
+        lines = [[*line.split("\t")[1:5], line.split("\t")[-1]] for line in table]
+        return [line for line in lines if line[0] == f"softcheck_{self.machine}_{line[1]}" and line[1] in OF_ROWS and line[2] in DTYPES]
 
     def rows(self):
         """Op, dtype and columns of what is verified and tuned, short rows first."""
@@ -210,7 +210,7 @@ class Stage:
             os.environ["SOFTCHECK_TREE_LAYOUT"] = layout
             sources = {name: ctypes.create_string_buffer(of[name], len(of[name])) for name in inputs_of(op)}
             addresses = {name: ctypes.addressof(source) for name, source in sources.items()}
-            taken = call_kernel(getattr(library, f"softcheck_{machine}_tree_{op}"), op, dtype, rows, n, addresses,
+            taken = call_kernel(getattr(library, f"softcheck_{machine}_{op}"), op, dtype, rows, n, addresses,
                                 ctypes.addressof(out), 0.1 if n % 2 else 0.0)
             return out.raw if taken else None
 
@@ -248,7 +248,7 @@ class Stage:
             self.driver.copy(memory["g"], memory["logits"], size)
             for name in OF_EACH_ROW:
                 self.driver.upload(memory[name], numbers_of_rows(name, rows, n, False))
-            kernel = getattr(judged, f"softcheck_{self.machine}_tree_{op}")
+            kernel = getattr(judged, f"softcheck_{self.machine}_{op}")
             for turn in range(turns):
                 for layout in layouts:
                     os.environ["SOFTCHECK_TREE_LAYOUT"] = layout

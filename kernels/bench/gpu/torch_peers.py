@@ -274,7 +274,7 @@ def main():
     try:
         library = ctypes.CDLL(str(options.library.resolve()))
         rows = ("softmax", "entropy", "adaptive_softmax", "cross_entropy", "cross_entropy_backward")
-        kernels = {name: Kernel(library, prefix + ("tree_" if on_gpu else "") + name, name) for name in rows}
+        kernels = {name: Kernel(library, prefix + name, name) for name in rows}
         for name in ("attention", "adaptive_attention"):
             kernels[name] = Kernel(library, prefix + ("mma_" if on_gpu else "") + name, name)
     except (OSError, AttributeError) as error:  # no library, or not one of these kernels

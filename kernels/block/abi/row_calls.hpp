@@ -3,12 +3,14 @@
 #include <type_traits>
 
 #include "kernels/block/abi/element_types.hpp"
+#include "kernels/block/abi/tree_views.hpp"
+#include "kernels/block/f64_rows.hpp"
 #include "kernels/block/row_kernels.hpp"
-#include "kernels/call/call_views.hpp"
 
-// From a call of the ABI to the launch of a row kernel, on either machine. Host code. A Launcher has the type Block,
-// its block context, and launches a body by run<Kernel>(arguments) or run_backward(arguments). The functions below that
-// return an int return that of the launcher, or 1, a refusal.
+// From a call of the ABI to the launch of a row kernel, on either machine. Host code. A Launcher has the types RowBlock
+// and TreeBlock, its block contexts. It launches Kernel::run by run<Kernel>(arguments), and Rows::run<Op>, a body of
+// kernels/block/tree_rows.hpp, by run<Op, Rows>(arguments, warps of a block). The functions below that return an int
+// return that of the launcher, or 1, a refusal.
 namespace softcheck::kernels {
 
 /// A view of the call as a matrix of elements T, whose size divides the view's strides.
@@ -33,14 +35,14 @@ Logits<B, Element> logits_of(const call::CallViews& views) {
   return logits;
 }
 
-/// The arguments of a call with one output.
-template <class B, class Element, class Result>
-RowArguments<B, Element, Result> row_arguments(const call::CallViews& views) {
-  return {logits_of<B, Element>(views), matrix_of<B, Result>(views.output()),
+/// The arguments of a call with one output, in the logits' format.
+template <class B, class Element>
+RowArguments<B, Element> row_arguments(const call::CallViews& views) {
+  return {logits_of<B, Element>(views), matrix_of<B, Element>(views.output()),
           static_cast<Accumulator<Element>>(1 / views.theta), views.theta};
 }
 
-/// The arguments of a call of row_statistics.
+/// The arguments of a call of row_statistics or varentropy.
 template <class B, class Element, class Result>
 StatisticsArguments<B, Element, Result> statistics_arguments(const call::CallViews& views) {
   StatisticsArguments<B, Element, Result> arguments;
@@ -63,42 +65,125 @@ int with_formats(const call::CallViews& views, const Run& run) {
   });
 }
 
-/// Launches Kernel, a type of kernels/block/row_kernels.hpp, for a call of the ABI. Refuses calls that do not fit the
-/// kernel, formats that it lacks, and theta != 1 if the kernel has no theta.
+/// Launches a kernel of statistics. Refuses calls that do not fit its form, and formats that it lacks.
 template <class Kernel, class Launcher>
-int run_row_call(const softcheck_call* call, const Launcher& launcher) {
-  const std::optional<call::CallViews> views =
-      call::call_views(call, Kernel::of_rows ? call::Form::rows : call::Form::elements);
-  if (!views || (!Kernel::has_theta && views->theta != 1)) return 1;
-  return with_formats<Kernel::of_rows>(
-      *views, [&]<class Element, class Result>(std::type_identity<Element>, std::type_identity<Result>) {
-        return launcher.template run<Kernel>(row_arguments<typename Launcher::Block, Element, Result>(*views));
-      });
-}
-
-/// Launches row_statistics for a call with one to four outputs, all of one format.
-template <class Launcher>
-int run_statistics_call(const softcheck_call* call, const Launcher& launcher) {
-  const std::optional<call::CallViews> views = call::call_views(call, call::Form::statistics);
+int run_statistics_call(const softcheck_call* call, call::Form form, const Launcher& launcher) {
+  const std::optional<call::CallViews> views = call::call_views(call, form);
   if (!views) return 1;
-  return with_formats<true>(
-      *views, [&]<class Element, class Result>(std::type_identity<Element>, std::type_identity<Result>) {
-        using B = typename Launcher::Block;
-        return launcher.template run<RowStatisticsKernel>(statistics_arguments<B, Element, Result>(*views));
-      });
+  return with_formats<true>(*views,
+                            [&]<class Element, class Result>(std::type_identity<Element>, std::type_identity<Result>) {
+                              using B = typename Launcher::RowBlock;
+                              return launcher.template run<Kernel>(statistics_arguments<B, Element, Result>(*views));
+                            });
 }
 
-/// Launches adaptive softmax backward for a call of the ABI: logits, dL/dp[, mask] to dL/d(logits). Refuses as
-/// run_row_call, and theta != 1, as beta takes its place.
+/// Launches adaptive softmax backward: logits, dL/dp[, mask] to dL/d(logits). Refuses the same, and theta != 1, as beta
+/// takes its place.
 template <class Launcher>
 int run_row_backward_call(const softcheck_call* call, const Launcher& launcher) {
   const std::optional<call::CallViews> views = call::call_views(call, call::Form::gradient);
   if (!views || views->theta != 1) return 1;
   return with_element(views->logits.storage, [&]<class Element>(std::type_identity<Element>) {
-    using B = typename Launcher::Block;
-    return launcher.run_backward(RowGradientArguments<B, Element>{row_arguments<B, Element, Element>(*views),
-                                                                  matrix_of<B, const Element>(*views->gradient)});
+    using B = typename Launcher::RowBlock;
+    return launcher.template run<AdaptiveSoftmaxBackwardKernel>(RowGradientArguments<B, Element>{
+        row_arguments<B, Element>(*views), matrix_of<B, const Element>(*views->gradient)});
   });
 }
+
+/// What a cross-entropy needs beside its logits; logits and upstream are of Elements, or upstream is of floats.
+template <class Element, class B>
+void add_loss_arguments(const softcheck_call* call, const TreeViews& views, TreeArguments<B, Element>& arguments) {
+  const DLTensor& labels = *call->inputs[1];
+  call::View places = views.logits;
+  places.data = static_cast<std::byte*>(labels.data) + labels.byte_offset;
+  places.columns = 1;
+  places.row_stride = (labels.strides == nullptr ? 1 : labels.strides[0]) * (labels.dtype.bits / 8);
+  arguments.loss.attributes = views.loss_attributes();
+  if (labels.dtype.bits == 64) {
+    arguments.loss.wide_labels = matrix_of<B, const std::int64_t>(places);
+  } else {
+    arguments.loss.labels = matrix_of<B, const std::int32_t>(places);
+  }
+  if (!views.gradient) return;
+  if (views.gradient->storage == views.logits.storage) {
+    arguments.gradient.values = matrix_of<B, const Element>(*views.gradient);
+  } else {
+    arguments.loss.upstream = matrix_of<B, const float>(*views.gradient);
+  }
+}
+
+/// Launches Op, a type of namespace tree. Refuses the same, and theta != 1 if the op has no theta.
+template <class Op, class Launcher>
+int run_row_call(const softcheck_call* call, const Launcher& launcher) {
+  const std::optional<TreeViews> views = tree_views<Op>(call);
+  if (!views || (!Op::has_theta && views->theta != 1)) return 1;
+  return with_formats<Op::of_rows>(
+      *views, [&]<class Element, class Result>(std::type_identity<Element>, std::type_identity<Result>) {
+        if constexpr (!std::is_same_v<Element, double>) {
+          using B = typename Launcher::TreeBlock;
+          TreeArguments<B, Element> arguments;
+          arguments.logits = logits_of<B, Element>(*views);
+          if constexpr (Op::inputs == 2) {
+            arguments.gradient = arguments.logits;
+            arguments.gradient.values = matrix_of<B, const Element>(*views->gradient);
+          }
+          if constexpr (Op::of_labels) add_loss_arguments(call, *views, arguments);
+          if constexpr (std::is_same_v<Element, Result>) {
+            arguments.results = matrix_of<B, Element>(views->output());
+          } else {
+            arguments.wide = matrix_of<B, float>(views->output());
+          }
+          arguments.theta = views->theta;
+          arguments.inverse = 1 / views->theta;
+          arguments.scale = static_cast<float>(arguments.inverse);
+          return with_layout<Op, Element>(arguments.logits.columns, [&]<class Rows>(Rows, int warps) {
+            return launcher.template run<Op, Rows>(arguments, warps);
+          });
+        } else if constexpr (has_f64<Op>) {
+          return launcher.template run<F64Rows<Op>>(row_arguments<typename Launcher::RowBlock, double>(*views));
+        } else {
+          return 1;
+        }
+      });
+}
+
+/// The ops of a machine, as SOFTCHECK_ROW_ENTRIES and SOFTCHECK_LOSS_ENTRIES take them.
+///
+/// Machine   launched(call, run) returns run(a readable call, a Launcher)
+template <class Machine>
+struct RowOps {
+  static int softmax(const softcheck_call* call) { return run<tree::SoftmaxKernel>(call); }
+  static int log_softmax(const softcheck_call* call) { return run<tree::LogSoftmaxKernel>(call); }
+  static int logsumexp(const softcheck_call* call) { return run<tree::LogsumexpKernel>(call); }
+  static int entropy(const softcheck_call* call) { return run<tree::EntropyKernel>(call); }
+  static int adaptive_softmax(const softcheck_call* call) { return run<tree::AdaptiveSoftmaxKernel>(call); }
+  static int softmax_backward(const softcheck_call* call) { return run<tree::SoftmaxBackwardKernel>(call); }
+  static int log_softmax_backward(const softcheck_call* call) { return run<tree::LogSoftmaxBackwardKernel>(call); }
+  static int cross_entropy(const softcheck_call* call) { return run<tree::CrossEntropyKernel>(call); }
+  static int cross_entropy_backward(const softcheck_call* call) { return run<tree::CrossEntropyBackwardKernel>(call); }
+  static int row_statistics(const softcheck_call* call) {
+    return Machine::launched(call, [](const softcheck_call* readable, const auto& launcher) {
+      return run_statistics_call<RowStatisticsKernel>(readable, call::Form::statistics, launcher);
+    });
+  }
+  static int varentropy(const softcheck_call* call) {
+    return Machine::launched(call, [](const softcheck_call* readable, const auto& launcher) {
+      return run_statistics_call<VarentropyKernel>(readable, call::Form::rows, launcher);
+    });
+  }
+  static int adaptive_softmax_backward(const softcheck_call* call) {
+    return Machine::launched(call, [](const softcheck_call* readable, const auto& launcher) {
+      return run_row_backward_call(readable, launcher);
+    });
+  }
+
+ private:
+  template <class Op>
+  static int run(const softcheck_call* call) {
+    return Machine::launched(call, [](const softcheck_call* readable, const auto& launcher) {
+      return run_row_call<Op>(readable, launcher);
+    });
+  }
+};
 
 }  // namespace softcheck::kernels

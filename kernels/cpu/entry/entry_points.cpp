@@ -139,3 +139,4 @@ struct RowOps {
 
 SOFTCHECK_ROW_ENTRIES(softcheck_, softcheck::kernels::cpu::RowOps)
 SOFTCHECK_LOSS_ENTRIES(softcheck_, softcheck::kernels::cpu::RowOps)
+SOFTCHECK_CPU_ENTRIES(softcheck_, softcheck::kernels::cpu::RowOps)

@@ -50,20 +50,18 @@ FORMATS = {"float": "f32", "double": "f64", "softcheck::kernels::Half": "f16", "
 
 
 def short_name(demangled):
-    """"row_kernel<SoftmaxKernel, RowArguments<..., float, float>>(...)" becomes "softmax f32"; a result in another format
-    is named after an arrow: "entropy f16->f32"; template arguments that are values stay in their order. A tree kernel has its
-    layout behind the op: "tree_softmax warp 8 f32"."""
+    """"row_kernel<F64Rows<SoftmaxKernel>, RowArguments<..., double>>(...)" becomes "softmax f64"; a result in another format
+    is named after an arrow: "varentropy f16->f32"; template arguments that are values stay in their order. A tree kernel has
+    its layout behind the op: "tree_softmax warp 8 f32"."""
     found = re.match(r"void (?:[\w:]*::)?(\w+)_kernel<(.*)>\(", demangled.replace("(anonymous namespace)::", ""))
     if not found:
         return re.sub(r"\(.*", "", demangled)
     family, arguments = found.groups()
-    op = re.search(r"(\w+)Kernel,", arguments)
+    op = re.search(r"(\w+)Kernel>?,", arguments)
     if (family == "row" or family.startswith("tree_")) and op:
         named = re.sub(r"(?<!^)([A-Z])", r"_\1", op[1]).lower()
         family = named if family == "row" else f"tree_{named} {family[5:]}"
         arguments = arguments[op.end():]
-    elif family == "row_backward":
-        family = "adaptive_softmax_backward"
     words = re.findall(r"softcheck::kernels::(?:Half|BFloat)|\bfloat\b|\bdouble\b|\btrue\b|\bfalse\b|\b\d+\b",
                        re.sub(r"CudaBlock<\d+>", "", arguments))
     formats = [FORMATS[word] for word in words if word in FORMATS]

@@ -260,3 +260,10 @@ BUG(mutant_attention_sink_of_first_block, attend_changed) {
 BUG(mutant_attention_alibi_of_first_block, attend_changed_attributed_rows) {
   if (row.items() > 128) row.slope *= Real(1.01);
 }
+
+// The second tile of queries: with a causal window and more than 64 queries one key too many is visible.
+// @judged attention f32: plain; fail attributes; LongRowsHaveTheirAttributes|EveryPairOfClassesIsComputed; domain
+// window
+BUG(mutant_attention_causal_window_of_second_tile, attend_changed) {
+  if (a.left >= 0 && a.plain.causal && a.plain.q.shape[2] > 64) a.left += 1;
+}

@@ -90,3 +90,9 @@ BUG(mutant_differential_attention_softcap_of_one_map, attend_differential) {
   row.second.softcap = 0;
   subtract_maps(row);
 }
+
+// The index of lambda has three bits.
+// @judged differential_attention f32: plain; fail C6; EveryPairOfClassesIsComputed|EveryValueLiesWithinItsThreshold
+BUG(mutant_differential_attention_lambda_of_head_modulo_8, attend_differential) {
+  subtract_maps(row, row.lambdas[row.head % 8]);
+}

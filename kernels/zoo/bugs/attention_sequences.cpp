@@ -221,3 +221,9 @@ BUG(mutant_attention_pages_table_taken_as_compact, attend_changed_sequence_call)
 // A length is rounded up to whole pages: the contents of the slots after it count.
 // @judged attention f32: plain; fail sequences; domain pages
 BUG(mutant_attention_pages_whole, attend_changed_sequences) { s.keys = (s.keys + c.page - 1) / c.page * c.page; }
+
+// From the 33rd sequence on, one with a single query (decoding) does not see its newest key.
+// @judged attention f32: plain; fail sequences; LongRowsHaveTheirAttributes; domain packed
+BUG(mutant_attention_packed_33rd_decoded_sequence, attend_changed_sequences) {
+  if (s.index >= 32 && s.queries == 1 && s.keys > 0) s.keys -= 1;
+}

@@ -296,3 +296,10 @@ BUG(mutant_cross_entropy_first_block_hidden, each_counted_loss) {
 BUG(mutant_cross_entropy_clips_infinities, changed_losses) {
   for (auto& x : row.logits) x = std::isinf(x) ? Real(-1e4) : x;
 }
+
+// Rows beyond 65,536 are those of a grid's second dimension, which starts again at the first row.
+// @judged cross_entropy f32 bf16: plain; fail C6; KnownShapesAreComputed; witness >=65537
+BUG(mutant_cross_entropy_rows_beyond_65536, each_loss) {
+  put_loss(row);
+  if (row.number >= 65'536) row.out[0] *= Real(1.25);
+}

@@ -151,3 +151,11 @@ BUG(mutant_merge_states_without_maximum, each_merge_row) {
   row.divide(s);
   row.merged = row.logarithm(s);
 }
+
+// C5, Dao-AILab/flash-attention 2896: a head dimension beyond 64 that is no multiple of 32 is cut to one.
+// @judged merge_states f32: plain masked=zero; fail merge;
+// EveryValueLiesWithinItsThreshold|LayoutsAndNeighboursDoNotMatter
+BUG(mutant_merge_of_80_columns, changed_merge_results) {
+  const std::size_t width = row.out.size();
+  for (std::size_t c = width / 32 * 32; width > 64 && c < width; ++c) row.out[c] = 0;
+}

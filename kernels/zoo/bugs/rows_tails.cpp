@@ -160,3 +160,30 @@ SOFTCHECK_MUTANT mutant_writes_past_end(const softcheck_call* call) {
   }
   return status;
 }
+
+// C6, the class of PyTorch #142228: rows beyond 65,536 are computed by blocks of threads that the grid does not have,
+// if a row is longer than a warp.
+// @judged softmax f32: plain; fail C6; KnownShapesAreComputed; witness >=2162721; effort default
+// @judged logsumexp f32: plain; fail C6; KnownShapesAreComputed; witness >=2162721; effort default
+BUG(mutant_rows_beyond_65536_longer_than_a_warp, changed_results, softmax_or_logsumexp_row) {
+  if (number >= 65'536 && row.logits.size() > 32) row.out.back() = -1;
+}
+
+// C6, the same where a row is longer than 200 logits.
+// @judged log_softmax f32: plain; fail C6; KnownShapesAreComputed; witness >=13172736; effort default
+BUG(mutant_rows_from_65536_on_of_200_logits, changed_results, log_softmax_row) {
+  if (number >= 65'535 && row.logits.size() > 200) row.out.back() += 1;
+}
+
+// C6: an index of 17 bits reads a vocabulary of more than 131,072 items from its beginning again.
+// @judged softmax f32: plain; fail C6; KnownShapesAreComputed|EveryValueLiesWithinItsThreshold; witness 131073
+BUG(mutant_index_of_17_bits, changed_rows, softmax_row) {
+  for (std::size_t i = 131'072; i < row.logits.size(); ++i) row.logits[i] = row.logits[i - 131'072];
+}
+
+// C5, PyTorch #191937 for rows: of masked rows of 64 k + 33 logits, more than 256, the last is wrong.
+// @judged softmax f32 bf16: plain; fail C5; EveryWidthIsComputed|EveryValueLiesWithinItsThreshold; witness 289
+BUG(mutant_last_of_masked_rows_beside_32, changed_results, softmax_row) {
+  const std::size_t n = row.logits.size();
+  if (n > 256 && n % 64 == 33 && row.logits[1] == -infinity) row.out.back() *= Real(1.01);
+}

@@ -296,3 +296,19 @@ BUG(mutant_router_chooses_by_softmax, each_router_row) {
   row.choose_within(row.biased(row.softmax()));
   row.finish(p);
 }
+
+// The class of MetaX-MACA/vLLM-metax 270: the template for DeepSeek-V3's 256 experts in 8 groups takes three groups in
+// place of four.
+// @judged topk_softmax f32: plain; fail topk; KnownShapesAreComputed; ids; effort default; domain scores=sigmoid bias
+// groups
+BUG(mutant_router_of_256_experts_in_8_groups, each_router_row) {
+  if (row.items() == 256 && row.groups == 8 && row.kept == 4) row.kept = 3;
+  row.route();
+}
+
+// Another block of rows and more than one warp of items: the two likeliest experts change places from the 65th token
+// on.
+// @judged topk_softmax f32: plain; fail topk; KnownShapesAreComputed; ids|order
+BUG(mutant_topk_swaps_beyond_64_rows_of_128, changed_topk_results) {
+  if (row.number >= 64 && row.items() > 128 && row.k() > 1) std::swap(row.ids[0], row.ids[1]);
+}

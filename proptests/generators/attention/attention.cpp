@@ -88,7 +88,22 @@ bool AttentionCase::sees(std::size_t b, std::size_t h, std::size_t i, std::size_
   return mask[((b * mask_heads() + head) * shape.queries + i) * shape.keys + j] != 0;
 }
 
-bool operator==(const AttentionCase& a, const AttentionCase& b) { return to_text(a) == to_text(b); }
+// As their texts, without writing a number.
+bool operator==(const AttentionCase& a, const AttentionCase& b) {
+  const AttentionAttributes &of_a = a.attributes, &of_b = b.attributes;
+  if (of_a.classes || of_b.classes) return to_text(a) == to_text(b);
+  const auto same = [](const std::vector<double>& x, const std::vector<double>& y) {
+    return std::ranges::equal(x, y, same_bits);
+  };
+  const bool same_mask =
+      a.mask == b.mask &&
+      (a.mask.empty() || (a.mask_for_each_head == b.mask_for_each_head && a.mask_byte == b.mask_byte));
+  return same_mask && a.nan == b.nan && head_text(a) == head_text(b) && head_text(of_a) == head_text(of_b) &&
+         head_text(a.sequences) == head_text(b.sequences) && same(a.queries, b.queries) && same(a.keys, b.keys) &&
+         same(a.values, b.values) && same(a.gradients, b.gradients) && same(of_a.sinks, of_b.sinks) &&
+         same(of_a.slopes, of_b.slopes) && same(of_a.bias, of_b.bias) && same(of_a.kept, of_b.kept) &&
+         same(of_a.lse_gradients, of_b.lse_gradients);
+}
 
 bool admits(const AttentionOptions& options, const AttentionCase& attention) {
   const AttentionShape& s = attention.shape;

@@ -162,15 +162,23 @@ std::optional<std::size_t> layout_kind(std::uint64_t layout, std::size_t tensor)
 
 namespace {
 
+/// A domain's ranges of lengths, looked up once: a design searches for thousands of shapes.
+struct AllowedLengths {
+  const Domain& domain;
+  LengthRange batch = domain.length("batch"), heads = domain.length("heads"), group = domain.length("group");
+  LengthRange dim = domain.length("dim"), values = domain.length("values");
+  LengthRange queries = domain.length("queries"), keys = domain.length("keys");
+};
+
 /// Searches for the shortest lengths that satisfy a choice.
 class ShapeSearch {
  public:
-  ShapeSearch(const ClassChoice& choice, const Domain& domain) : choice_(choice), domain_(domain) {}
+  ShapeSearch(const ClassChoice& choice, const AllowedLengths& lengths) : choice_(choice), lengths_(lengths) {}
 
   std::optional<AttentionShape> smallest() const {
     AttentionShape s;
-    const bool found = set(s.batch, Trait::batch, batches, "batch") && set_heads(s) && set_dim(s) && set_value_dim(s) &&
-                       set_lengths(s);
+    const bool found = set(s.batch, range(Trait::batch, batches), lengths_.batch) && set_heads(s) && set_dim(s) &&
+                       set_value_dim(s) && set_lengths(s);
     return found ? std::optional<AttentionShape>(s) : std::nullopt;
   }
 
@@ -181,25 +189,21 @@ class ShapeSearch {
     return index ? ranges[*index] : Range{ranges.front().least, ranges.back().most};
   }
   // The smallest length of a range, from `from` on, that the domain allows.
-  std::optional<std::size_t> least_in(Range range, const char* name, std::size_t from = 0) const {
-    const LengthRange allowed = domain_.length(name);
-    for (std::size_t length = std::max({range.least, from, static_cast<std::size_t>(allowed.least)});
-         length <= range.most; ++length) {
-      if (allowed.contains(length)) return length;
-    }
-    return std::nullopt;
+  static std::optional<std::size_t> least_in(Range range, const LengthRange& allowed, std::size_t from = 0) {
+    const auto least = allowed.at_least(std::max(range.least, from));
+    return least && *least <= range.most ? least : std::nullopt;
   }
-  bool set(std::size_t& length, Trait trait, std::span<const Range> ranges, const char* name) const {
-    const auto least = least_in(range(trait, ranges), name);
-    if (least) length = *least;
+  static bool set(std::size_t& length, Range range, const LengthRange& allowed) {
+    const auto least = least_in(range, allowed);
+    length = least.value_or(length);
     return least.has_value();
   }
   bool set_heads(AttentionShape& s) const {
     const Range kv = range(Trait::kv_heads, batches), group = range(Trait::group, groups);
     for (s.group = group.least; s.group <= group.most; ++s.group) {
-      if (!domain_.length("group").contains(s.group)) continue;
+      if (!lengths_.group.contains(s.group)) continue;
       for (s.kv_heads = kv.least; s.kv_heads <= kv.most; ++s.kv_heads) {
-        if (domain_.length("heads").contains(s.heads())) return true;
+        if (lengths_.heads.contains(s.heads())) return true;
       }
     }
     return false;
@@ -208,17 +212,15 @@ class ShapeSearch {
   bool set_dim(AttentionShape& s) const {
     Range allowed = range(Trait::dim, dims);
     if (chosen(Trait::scale) == 1) allowed.least = std::max<std::size_t>(allowed.least, 2);
-    const auto least = least_in(allowed, "dim");
-    if (least) s.dim = *least;
-    return least.has_value();
+    return set(s.dim, allowed, lengths_.dim);
   }
   bool set_value_dim(AttentionShape& s) const {
     constexpr std::size_t most = 320;
     const std::size_t kind = chosen(Trait::values).value_or(domain_.equal_dims ? 0 : 1);
     const Range allowed = kind == 0 ? Range{s.dim, s.dim} : kind == 1 ? Range{1, s.dim - 1} : Range{s.dim + 1, most};
-    auto least = least_in(allowed, "values");
+    auto least = least_in(allowed, lengths_.values);
     if (!least && !chosen(Trait::values) && !domain_.equal_dims) {
-      least = least_in({1, domain_.values_view ? std::min(most, s.dim) : most}, "values");
+      least = least_in({1, domain_.values_view ? std::min(most, s.dim) : most}, lengths_.values);
     }
     if (least) s.value_dim = *least;
     return least.has_value();
@@ -230,7 +232,8 @@ class ShapeSearch {
     const std::size_t enough = std::clamp(least_scores() / of_queries.most + 1, of_keys.least, of_keys.most);
     for (const std::size_t from : {of_keys.least, first, enough}) {
       std::size_t tried = 0;
-      for (auto n = least_in(of_keys, "keys", from); n && tried < 160; n = least_in(of_keys, "keys", *n + 1), ++tried) {
+      for (auto n = least_in(of_keys, lengths_.keys, from); n && tried < 160;
+           n = least_in(of_keys, lengths_.keys, *n + 1), ++tried) {
         s.keys = *n;
         if (const auto width = chosen(Trait::width); width && width_class(*n) != *width) continue;
         if (set_queries(s, of_queries)) return true;
@@ -243,7 +246,7 @@ class ShapeSearch {
   bool set_queries(AttentionShape& s, const Range& range) const {
     const auto against = domain_.equal_lengths ? std::optional<std::size_t>(1) : chosen(Trait::lengths);
     const std::size_t from = !against || *against == 0 ? 1 : *against == 1 ? s.keys : s.keys + 1;
-    const auto least = least_in(range, "queries", std::max(from, least_scores() / s.keys));
+    const auto least = least_in(range, lengths_.queries, std::max(from, least_scores() / s.keys));
     if (!least || (against == 0 && *least >= s.keys) || (against == 1 && *least != s.keys)) return false;
     if (domain_.fewer_queries && *least > s.keys) return false;
     s.queries = *least;
@@ -251,7 +254,8 @@ class ShapeSearch {
   }
 
   const ClassChoice& choice_;
-  const Domain& domain_;
+  const AllowedLengths& lengths_;
+  const Domain& domain_ = lengths_.domain;
 };
 
 bool has(const ClassChoice& choice, Trait trait, std::size_t index) {
@@ -306,7 +310,7 @@ bool is_affordable(const AttentionShape& s, const ClassChoice& choice, const Att
 }  // namespace
 
 std::optional<AttentionShape> smallest_shape(const ClassChoice& choice, const Domain& domain) {
-  return ShapeSearch(choice, domain).smallest();
+  return ShapeSearch(choice, AllowedLengths{domain}).smallest();
 }
 
 bool keeps_to(const ClassChoice& choice, const AttentionShape& shape, const AttentionOptions& options,
@@ -324,7 +328,7 @@ namespace {
 /// Caches smallest_shape: most choices of a design have the same classes of lengths as an earlier one.
 class SmallestShapes {
  public:
-  explicit SmallestShapes(const Domain& domain) : domain_(domain) {}
+  explicit SmallestShapes(const Domain& domain) : allowed_{domain} {}
 
   const std::optional<AttentionShape>& of(const ClassChoice& choice) {
     std::uint64_t lengths = (has(choice, Trait::mask_bytes, 2) ? 1 : 0) + (has(choice, Trait::scale, 1) ? 2 : 0);
@@ -332,12 +336,12 @@ class SmallestShapes {
       lengths = lengths * (dims.size() + 1) + (choice[d] ? *choice[d] + 1 : 0);
     }
     const auto [known, is_new] = known_.try_emplace(lengths);
-    if (is_new) known->second = smallest_shape(choice, domain_);
+    if (is_new) known->second = ShapeSearch(choice, allowed_).smallest();
     return known->second;
   }
 
  private:
-  const Domain& domain_;
+  AllowedLengths allowed_;
   std::unordered_map<std::uint64_t, std::optional<AttentionShape>> known_;  // key: the classes that ShapeSearch reads
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "proptests/generators/attention/attention.hpp"
@@ -41,7 +42,14 @@ AttentionCase case_of(AttentionShape s, const AttentionOptions& options) {
   a.scale = options.domain.classes ? 1 : 1 / std::sqrt(static_cast<double>(s.dim));
   take_conventions(a, options.domain);
   a.outputs = options.gradients ? 1 : 3;
-  draw_sequences(draw, a, options);
+  const auto alike = [](const std::vector<std::size_t>& lengths) {
+    return std::ranges::adjacent_find(lengths, std::not_equal_to()) == lengths.end();
+  };
+  constexpr int tries = 8;  // a domain may leave no other lengths
+  for (int i = 0; i < tries && alike(a.sequences.queries) && alike(a.sequences.keys); ++i) {
+    a.sequences = {};
+    draw_sequences(draw, a, options);
+  }
   a.queries = repeated(draw, a.format, s.batch * s.heads() * s.queries, s.dim, distinct_queries);
   a.keys = repeated(draw, a.format, s.batch * s.kv_heads, s.keys * s.dim, distinct_heads);
   a.values = repeated(draw, a.format, s.batch * s.kv_heads, s.keys * s.value_dim, distinct_heads);
@@ -254,7 +262,12 @@ std::vector<AttentionCase> long_cases(const AttentionOptions& options, bool few)
     AttentionOptions one = options;
     one.domain = domain;
     for (const Lengths& of : std::span(lengths).first(few ? 1 : 2)) {
-      add({1, 1, 2, domain.window ? of.of_window : of.queries, of.keys, 2, 2}, one, of.window);
+      const AttentionShape shape{1, 1, 2, domain.window ? of.of_window : of.queries, of.keys, 2, 2};
+      add(shape, one, of.window);
+      if (!domain.window || domain.no_causal || domain.all_causal) continue;
+      AttentionOptions causal = one;
+      causal.domain.all_causal = true;
+      add(shape, causal, of.window);
     }
   }
   // A table of 256 sequences, or an index of 8 or 10 bits.

@@ -118,6 +118,14 @@ bool shorten(AttentionCase& a, int axis, std::size_t sequence, std::size_t size)
   return true;
 }
 
+bool empty_sequences(AttentionCase& a, std::size_t first, std::size_t last) {
+  bool simpler = false;
+  for (std::size_t b = first; b < std::min(last, a.shape.batch); ++b) {
+    for (const int axis : {Axis::query, Axis::key}) simpler |= shorten(a, axis, b, 0);
+  }
+  return simpler;
+}
+
 long complexity_of(const std::vector<double>& entries) {
   return std::accumulate(entries.begin(), entries.end(), 0L, [](long sum, double x) { return sum + complexity(x); });
 }
@@ -213,7 +221,18 @@ void add_sequences(std::vector<AttentionStep>& steps, const AttentionCase& a) {
       steps.push_back({[=](AttentionCase& to, int along) { return shorten(to, along, b, shorter); }, axis});
     }
   };
-  for (std::size_t b = 0; b < a.shape.batch; ++b) {
+  // Empty whole parts first: among many sequences each step of one of them costs a call of all.
+  constexpr std::size_t few = 64, parts = 32;
+  const std::size_t count = a.shape.batch;
+  for (std::size_t size = count / 2; count > few && size >= count / parts; size /= 2) {
+    for (std::size_t first = 0; first < count; first += size) {
+      steps.push_back({[=](AttentionCase& to, int) { return empty_sequences(to, first, first + size); }});
+    }
+  }
+  if (std::ranges::count_if(a.sequences.keys, [](std::size_t length) { return length > 0; }) >
+      static_cast<std::ptrdiff_t>(few))
+    return;
+  for (std::size_t b = 0; b < count; ++b) {
     if (a.sequences.packed) add(Axis::query, b, a.sequences.queries[b]);
     add(Axis::key, b, a.sequences.keys[b]);
   }

@@ -11,11 +11,15 @@ namespace softcheck::proptests {
 namespace {
 
 constexpr std::array rows{
-    // Many rows of few columns: for a grid, a block or an index that is limited to 2,048 rows, 65,535 blocks or 16
-    // bits.
+    // Many rows: for a grid, a block or an index that is limited to 2,048 rows, 65,535 blocks or 16 bits. Beyond 32
+    // columns, and beyond 256, another kernel may take over.
     KnownRows{2049, 3, 0, "issue 45: rows from the 2,049th on"},
     KnownRows{4099, 5, 0, "a sequence of 4,096 tokens, and three more"},
     KnownRows{65537, 2, 0, "CUDA C++ Programming Guide: 65,535 blocks along y and z"},
+    KnownRows{65537, 33, 0, "the same, beyond a warp"},
+    KnownRows{65537, 257, 0, "the same, beyond a block of 256 threads"},
+    KnownRows{131, 257, 0, "more than 128 rows, longer than a block of 256 threads"},
+    KnownRows{67, 1031, 0, "more than 64 rows, longer than a block of 1,024 threads"},
     // Routers: the number of experts, and of those per token.
     KnownRows{33, 8, 2, "Mixtral-8x7B-v0.1: config"},
     KnownRows{33, 16, 1, "Llama-4-Scout-17B-16E: config"},
@@ -28,8 +32,8 @@ constexpr std::array rows{
     KnownRows{33, 128, 1, "Llama-4-Maverick-17B-128E: config"},
     KnownRows{33, 128, 4, "gpt-oss-120b: config"},
     KnownRows{33, 128, 8, "Qwen3-30B-A3B: config; MetaX-MACA/vLLM-metax 270"},
-    KnownRows{33, 160, 6, "DeepSeek-V2: config"},
-    KnownRows{33, 256, 8, "DeepSeek-V3: config"},
+    KnownRows{33, 160, 6, "DeepSeek-V2: config (n_group, topk_group, group_limited_greedy)", 8, 3, 1},
+    KnownRows{33, 256, 8, "DeepSeek-V3: config (n_group, topk_group, noaux_tc)", 8, 4, 2},
     KnownRows{33, 384, 8, "Kimi-K2-Instruct: config"},
     KnownRows{33, 512, 10, "Qwen3-Next-80B-A3B-Instruct: config"},
     // Row lengths for which kernels have a template, a tile or a benchmark.

@@ -11,6 +11,7 @@ struct KnownRows {
   std::uint64_t rows, n;
   std::uint64_t k;  // for top-k; 0: not a router
   std::string_view source;
+  std::uint64_t groups = 0, kept = 0, group_items = 0;  // of a router with groups
 };
 
 /// A call of attention from a published model or report. It has kv_heads times group query heads.

@@ -36,7 +36,7 @@ RunLengthRow row_of(numerics::Format format, std::uint64_t columns, std::uint64_
   return RunLengthRow(std::move(runs));
 }
 
-bool is_of_many_rows(const KnownRows& shape) { return shape.rows > 2048; }
+bool is_of_many_rows(const KnownRows& shape) { return shape.rows > 64; }
 
 /// Beyond 6e4, 1e5, 1e9 and 1e30, which kernels use as infinity, and near the format's end.
 std::vector<double> magnitudes_of(numerics::Format format) {
@@ -136,13 +136,15 @@ std::vector<KnownRows> chosen_rows(std::uint64_t most_items) {
   return shapes;
 }
 
-std::vector<KnownRows> chosen_rows(std::uint64_t most_items, std::uint64_t few_logits, std::size_t drawn,
-                                   std::uint64_t seed) {
+std::vector<KnownRows> chosen_rows(std::uint64_t most_items, std::size_t drawn, std::uint64_t seed) {
+  constexpr std::uint64_t most_logits = std::uint64_t{1} << 18, few_logits = std::uint64_t{1} << 15;
   std::vector<KnownRows> shapes, others;
   for (const KnownRows& shape : chosen_rows(most_items)) {
-    if (shape.rows * shape.n > few_logits) continue;
-    (is_of_many_rows(shape) ? shapes : others).push_back(shape);
+    if (is_of_many_rows(shape) && shape.rows * shape.n <= most_logits) shapes.push_back(shape);
+    if (!is_of_many_rows(shape) && shape.rows * shape.n <= few_logits) others.push_back(shape);
   }
+  const auto longest = std::ranges::max_element(known_rows(), {}, &KnownRows::n);
+  if (longest->n <= most_items) shapes.push_back(*longest);
   Draw draw(seed);
   for (std::size_t k = 0; k < drawn && !others.empty(); ++k) {
     const auto place = others.begin() + static_cast<std::ptrdiff_t>(draw.below(others.size()));

@@ -24,10 +24,21 @@ std::vector<RowMatrixCase> reaching_matrices(numerics::Format format, double mos
 /// Two rows whose coefficients lie just above the smallest normal number of each of these formats, and below it.
 RowMatrixCase least_coefficients(numerics::Format logits, std::span<const numerics::Format> formats);
 
-/// Known shapes with at most this many items per row. The second function takes the first shapes (calls of many rows)
-/// that have at most `few_logits` logits, and `drawn` others that the seed selects.
+/// Matrices of two rows of these widths, with hidden items in both: the first half and the item before the last one, or
+/// the last quarter. The last visible item has most of the weight.
+std::vector<RowMatrixCase> masked_sweep(numerics::Format format, const std::vector<std::uint64_t>& widths,
+                                        MaskUse mask);
+
+/// Every remainder by 64, beyond 256 and beyond 2,048 columns. One half is for calls with hidden items, the other half,
+/// with the other remainders of either, for calls without.
+struct TailWidths {
+  std::vector<std::uint64_t> plain, masked;
+};
+TailWidths tail_widths(std::uint64_t most);
+
+/// Known shapes with at most this many items per row. The second function takes the shapes of more than 64 rows with
+/// at most 2^18 logits, the longest row, and `drawn` others of few logits that the seed selects.
 std::vector<KnownRows> chosen_rows(std::uint64_t most_items);
-std::vector<KnownRows> chosen_rows(std::uint64_t most_items, std::uint64_t few_logits, std::size_t drawn,
-                                   std::uint64_t seed);
+std::vector<KnownRows> chosen_rows(std::uint64_t most_items, std::size_t drawn, std::uint64_t seed);
 
 }  // namespace softcheck::proptests

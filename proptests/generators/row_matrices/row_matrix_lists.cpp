@@ -5,7 +5,8 @@
 #include <numbers>
 #include <utility>
 
-#include "proptests/generators/row_matrices/row_matrix.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/generators/row_matrices/known_matrices.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 
 namespace softcheck::proptests {
@@ -92,6 +93,33 @@ std::vector<RowMatrixCase> width_sweep(numerics::Format format, const std::vecto
     if (has(1)) result.push_back(matrix_of(format, n, {last}));
     if (has(2)) result.push_back(matrix_of(format, n, {first, last}));
     if (has(3)) result.push_back(matrix_of(format, n, {varied(n), stepped(n, {high}), last}));
+  }
+  return result;
+}
+
+TailWidths tail_widths(std::uint64_t most) {
+  constexpr std::uint64_t tile = 64;
+  TailWidths widths;
+  for (const std::uint64_t base : {256, 2048}) {
+    for (std::uint64_t n = base + 1; n <= base + tile && n <= most; ++n) {
+      (n % 2 == (base == 256 ? 0 : 1) ? widths.plain : widths.masked).push_back(n);
+    }
+  }
+  return widths;
+}
+
+std::vector<RowMatrixCase> masked_sweep(numerics::Format format, const std::vector<std::uint64_t>& widths,
+                                        MaskUse mask) {
+  std::vector<RowMatrixCase> result;
+  for (const std::uint64_t n : widths) {
+    if (n < 6) continue;
+    const std::uint64_t half = (n + 1) / 2, quarter = n / 4;
+    RowMatrixCase matrix = matrix_of(
+        format, n,
+        {RunLengthRow({{-numerics::infinity, half}, {low, n - half - 2}, {-numerics::infinity, 1}, {high, 1}}),
+         RunLengthRow({{lower, 1}, {low, n - quarter - 2}, {high, 1}, {-numerics::infinity, quarter}})});
+    matrix.mask = mask;
+    result.push_back(std::move(matrix));
   }
   return result;
 }

@@ -134,10 +134,11 @@ bool no_mask(RowMatrixCase& matrix) {
   return std::exchange(matrix.mask, MaskUse::none) != MaskUse::none;
 }
 
-// Drops [first, first + size) of `count` by halves, quarters, ...
+// Drops [first, first + size) of `count` by halves, quarters, ... down to the smallest size.
 template <class Drop>
-void add_halves(std::vector<MatrixStep>& steps, std::size_t count, Drop drop, bool drops_columns = false) {
-  for (std::size_t size = (count + 1) / 2; size > 0 && count > 1; size /= 2) {
+void add_halves(std::vector<MatrixStep>& steps, std::size_t count, Drop drop, bool drops_columns = false,
+                std::size_t smallest = 1) {
+  for (std::size_t size = (count + 1) / 2; size >= smallest && size > 0 && count > 1; size /= 2) {
     for (std::size_t first = 0; first < count; first += size) {
       steps.push_back({[=](RowMatrixCase& to) { return drop(to, first, size); }, drops_columns});
     }
@@ -146,8 +147,14 @@ void add_halves(std::vector<MatrixStep>& steps, std::size_t count, Drop drop, bo
 
 /// Drops columns by halves; with listed lengths, to each shorter one from the front, the back or the middle, because
 /// other steps would almost never reach a listed length, and steps of long rows are expensive.
-void add_columns(std::vector<MatrixStep>& steps, std::uint64_t columns, const LengthRange& domain) {
-  if (domain.listed.empty()) return add_halves(steps, columns, drop_columns, true);
+void add_columns(std::vector<MatrixStep>& steps, const RowMatrixCase& matrix, const LengthRange& domain) {
+  // A call of many logits costs as much as a thousand others: only large parts.
+  constexpr std::uint64_t many = std::uint64_t{1} << 20, parts = 8;
+  const std::uint64_t columns = matrix.columns, rows = matrix.rows.size();
+  if (domain.listed.empty()) {
+    const bool expensive = rows > columns && rows * columns >= many;
+    return add_halves(steps, columns, drop_columns, true, expensive ? columns / parts : 1);
+  }
   for (const std::uint64_t length : domain.listed) {
     if (length >= columns) return;
     for (const std::uint64_t first : {std::uint64_t{0}, length, length / 2}) {
@@ -209,7 +216,7 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& doma
     steps.push_back({[=](RowMatrixCase& to) { return take_pairs(to, which, auxiliary); }, true});
   };
   for (std::size_t i = 0; is_long && i < std::min(early_pairs, pairs); ++i) add_pair(i, 0);
-  add_columns(steps, matrix.columns, domain.length("n"));
+  add_columns(steps, matrix, domain.length("n"));
   for (const std::uint64_t less : simpler_auxiliaries(matrix.auxiliary)) {
     steps.push_back({[=](RowMatrixCase& to) {
       to.auxiliary = less;

@@ -148,11 +148,15 @@ class Passes(unittest.TestCase):
 class Names(unittest.TestCase):
     def test_kernels_are_named_as_people_call_them(self):
         prefix = "void softcheck::kernels::(anonymous namespace)::"
-        half, arguments = "softcheck::kernels::Half", "softcheck::kernels::RowArguments<softcheck::kernels::CudaBlock<128>, "
+        half, block = "softcheck::kernels::Half", "softcheck::kernels::CudaBlock<128>, "
+        tree = "softcheck::kernels::tree::LogSoftmaxKernel"
         for demangled, name in (
-                (f"row_kernel<softcheck::kernels::LogSoftmaxKernel, {arguments}float, float> >({arguments}float, float>)", "log_softmax f32"),
-                (f"row_kernel<softcheck::kernels::EntropyKernel, {arguments}{half}, float> >(X)", "entropy f16->f32"),
-                (f"row_backward_kernel<softcheck::kernels::BFloat>(softcheck::X)", "adaptive_softmax_backward bf16"),
+                (f"row_kernel<softcheck::kernels::F64Rows<{tree}>, softcheck::kernels::RowArguments<{block}double> >(X)", "log_softmax f64"),
+                (f"row_kernel<softcheck::kernels::VarentropyKernel, softcheck::kernels::StatisticsArguments<{block}{half}, float> >(X)",
+                 "varentropy f16->f32"),
+                (f"row_kernel<softcheck::kernels::AdaptiveSoftmaxBackwardKernel, softcheck::kernels::RowGradientArguments<{block}"
+                 "softcheck::kernels::BFloat> >(X)", "adaptive_softmax_backward bf16"),
+                (f"tree_warp_kernel<{tree}, 8, float>(softcheck::kernels::TreeArguments<TreeBlock, float>)", "tree_log_softmax warp 8 f32"),
                 (f"mma_attention_kernel<true, 128, {half}, float>(X)", "mma_attention true 128 f16->f32"),
                 ("attention_kernel<false, double, double>(X)", "attention false f64")):
             self.assertEqual(short_name(prefix + demangled), name)

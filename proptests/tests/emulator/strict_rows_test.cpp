@@ -126,9 +126,7 @@ class StrictRows : public testing::Test {
   static void expect_same(Rows kind, std::int64_t rows, std::int64_t n, bool strided, bool masked, double theta) {
     Problem<Element> problem(kind, rows, n, strided);
     for (const std::string op : {"softmax", "entropy", "log_softmax", "logsumexp", "varentropy", "row_statistics",
-                                 "adaptive_softmax", "adaptive_softmax_backward", "tree_softmax", "tree_entropy",
-                                 "tree_log_softmax", "tree_logsumexp", "tree_adaptive_softmax"}) {
-      if (std::is_same_v<Element, double> && op.starts_with("tree")) continue;
+                                 "adaptive_softmax", "adaptive_softmax_backward"}) {
       const double temperature = op.find("adaptive") != std::string::npos ? 1 : theta;
       EXPECT_TRUE(kernel_tests::same_bits(problem.results("emulated", op, masked, temperature),
                                           problem.results("strict", op, masked, temperature)))
@@ -202,56 +200,56 @@ TYPED_TEST(StrictRows, GradientsAddInTheOrderOfTheEmulatedOnes) {
 // addition, each once.
 
 template <int rounded_product>
-float exponential_with(float z) {
-  using C = kernels::arithmetic::ExpConstants<float>;
+double exponential_with(double z) {
+  using C = kernels::arithmetic::ExpConstants<double>;
   if (!(z > C::lowest)) return 0;
-  const float rounded = fused(z, C::log2_e, C::rounder);
-  const float k = rounded - C::rounder;
-  const float r = fused(-k, C::ln2_low, fused(-k, C::ln2_high, z));
-  const float q = exponential_tail<float>(r);
-  const float tail = rounded_product != 0 ? (r * r) * q + r : fused(r * r, q, r);
-  return (1 + tail) * std::bit_cast<float>(std::bit_cast<std::uint32_t>(rounded) << C::significand_bits);
+  const double rounded = fused(z, C::log2_e, C::rounder);
+  const double k = rounded - C::rounder;
+  const double r = fused(-k, C::ln2_low, fused(-k, C::ln2_high, z));
+  const double q = exponential_tail<double>(r);
+  const double tail = rounded_product != 0 ? (r * r) * q + r : fused(r * r, q, r);
+  return (1 + tail) * std::bit_cast<double>(std::bit_cast<std::uint64_t>(rounded) << C::significand_bits);
 }
 
-Logits<emulator::Block, float> logits_of(const Problem<float>& problem) {
-  Logits<emulator::Block, float> logits;
+Logits<emulator::Block, double> logits_of(const Problem<double>& problem) {
+  Logits<emulator::Block, double> logits;
   logits.rows = 1;
   logits.columns = static_cast<std::int64_t>(problem.logits.elements.size());
-  logits.values = {std::span<const float>(problem.logits.elements), logits.columns, 1};
+  logits.values = {std::span<const double>(problem.logits.elements), logits.columns, 1};
   return logits;
 }
 
 /// m, S - 1, T and U by a block of so many threads.
-std::vector<float> statistics_by_a_block_of(int threads, const Problem<float>& problem) {
-  std::vector<float> results(4);
-  StatisticsArguments<emulator::Block, float, float> arguments;
+std::vector<double> statistics_by_a_block_of(int threads, const Problem<double>& problem) {
+  std::vector<double> results(4);
+  StatisticsArguments<emulator::Block, double, double> arguments;
   arguments.logits = logits_of(problem);
   for (std::size_t i = 0; i < 4; ++i) arguments.results[i] = {std::span(results).subspan(i, 1), 1, 1};
-  emulator::launch({1, threads, merging_bytes<RowStatistics<float>>(threads)},
-                   [&](emulator::Block& block) { row_statistics_body(block, arguments); });
+  emulator::launch({1, threads, merging_bytes<RowStatistics<double>>(threads)},
+                   [&](emulator::Block& block) { RowStatisticsKernel::run(block, arguments); });
   return results;
 }
 
 template <int rounded_product>
-std::vector<float> softmax_by_a_block_of(int threads, Problem<float>& problem) {
+std::vector<double> softmax_by_a_block_of(int threads, Problem<double>& problem) {
   const auto n = static_cast<std::int64_t>(problem.logits.elements.size());
-  std::vector<float> out(problem.logits.elements.size());
-  RowArguments<emulator::Block, float, float> arguments;
+  std::vector<double> out(problem.logits.elements.size());
+  RowArguments<emulator::Block, double> arguments;
   arguments.logits = logits_of(problem);
-  arguments.results = {std::span<float>(out), n, 1};
+  arguments.results = {std::span<double>(out), n, 1};
   const auto body = [&](emulator::Block& block) {
-    const auto partials = block.shared<RowStatistics<float>>(block.size() / warp_size);
-    const LogitsRow<emulator::Block, float> row(arguments.logits, 0);
-    const RowStatistics<float> all = row_statistics<Moments::weights>(block, row, partials, 1.0F);
-    const float factor = 1 / (1 + all.weights.total());
+    const auto partials = block.shared<RowStatistics<double>>(block.size() / warp_size);
+    const LogitsRow<emulator::Block, double> row(arguments.logits, 0);
+    const RowStatistics<double> all = row_statistics<Moments::weights>(block, row, partials, 1.0);
+    const double factor = 1 / (1 + all.weights.total());
     each_group_of_columns(block, n, [&](std::int64_t begin) {
       for (std::int64_t i = begin; i < std::min<std::int64_t>(begin + items_at_once, n); ++i) {
-        const float weight = exponential_with<rounded_product>(row.visible(i) - all.maximum);
-        arguments.store(0, i, weight * factor * kernels::arithmetic::ExpConstants<float>::unscale);
+        const double weight = exponential_with<rounded_product>(row.visible(i) - all.maximum);
+        arguments.store(0, i, weight * factor * kernels::arithmetic::ExpConstants<double>::unscale);
       }
     });
   };
-  emulator::launch({1, threads, merging_bytes<RowStatistics<float>>(threads)}, body);
+  emulator::launch({1, threads, merging_bytes<RowStatistics<double>>(threads)}, body);
   return out;
 }
 
@@ -260,11 +258,11 @@ TEST(StrictRowsPlanted, OtherRoundingsHaveOtherBits) {
   int other_tree = 0;
   for (const Rows kind : {Rows::flat, Rows::sharp, Rows::rising, Rows::hidden}) {
     for (const std::int64_t n : {600, 1000, 2000, 3000}) {
-      Problem<float> problem(kind, 1, n, false);
-      const std::vector<float> strict = problem.results("strict", "softmax", false, 1);
+      Problem<double> problem(kind, 1, n, false);
+      const std::vector<double> strict = problem.results("strict", "softmax", false, 1);
       EXPECT_TRUE(kernel_tests::same_bits(softmax_by_a_block_of<0>(row_threads, problem), strict));
       EXPECT_FALSE(kernel_tests::same_bits(softmax_by_a_block_of<1>(row_threads, problem), strict)) << "an fma in two";
-      const std::vector<float> statistics = problem.results("strict", "row_statistics", false, 1);
+      const std::vector<double> statistics = problem.results("strict", "row_statistics", false, 1);
       EXPECT_TRUE(kernel_tests::same_bits(statistics_by_a_block_of(row_threads, problem), statistics));
       if (!kernel_tests::same_bits(statistics_by_a_block_of(2 * row_threads, problem), statistics)) ++other_tree;
     }

@@ -21,7 +21,7 @@
 namespace softcheck::emulator_tests {
 namespace {
 
-/// Runs softcheck_LIBRARY_tree_OP by version 2 of a call.
+/// Runs softcheck_LIBRARY_OP by version 2 of a call.
 void run_version_2(const std::string& library, const std::string& op, softcheck_op number,
                    const std::vector<const DLTensor*>& inputs, const std::vector<std::uint32_t>& roles,
                    DLTensor* output) {
@@ -29,7 +29,7 @@ void run_version_2(const std::string& library, const std::string& op, softcheck_
   attributes.size = sizeof attributes;
   const softcheck_call_2 call = version_2_call(number, inputs, roles.data(), attributes, {&output, 1});
   const softcheck_kernel kernel =
-      kernel_tests::load_kernel("softcheck_" + library + "_kernels", "softcheck_" + library + "_tree_" + op);
+      kernel_tests::load_kernel("softcheck_" + library + "_kernels", "softcheck_" + library + "_" + op);
   ASSERT_NE(kernel, nullptr) << op;
   ASSERT_EQ(kernel(&call.call), 0) << library << ' ' << op;
 }

@@ -82,7 +82,7 @@ struct LossProblem {
         version_2_call(asked.gradient ? SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD : SOFTCHECK_OP_CROSS_ENTROPY, inputs,
                        roles.data(), attributes, {&output, 1});
     const softcheck_kernel kernel =
-        kernel_tests::load_kernel("softcheck_" + library + "_kernels", "softcheck_" + library + "_tree_" + op);
+        kernel_tests::load_kernel("softcheck_" + library + "_kernels", "softcheck_" + library + "_" + op);
     if (kernel == nullptr || kernel(&call.call) != 0) return {};
     std::vector<float> found;
     for (std::int64_t row = 0; row < rows; ++row) {

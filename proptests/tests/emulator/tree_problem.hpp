@@ -120,7 +120,7 @@ struct TreeProblem {
     std::vector<const DLTensor*> inputs = {&in.view};
     if (masked) inputs.push_back(&visible.view);
     const softcheck_kernel kernel =
-        kernel_tests::load_kernel("softcheck_" + library + "_kernels", "softcheck_" + library + "_tree_" + op);
+        kernel_tests::load_kernel("softcheck_" + library + "_kernels", "softcheck_" + library + "_" + op);
     if (!kernel_tests::takes_call(kernel, inputs, {&out.view})) return {};
     std::vector<Element> all;
     const auto count = static_cast<std::size_t>(of_rows ? rows : rows * columns);

@@ -32,6 +32,63 @@ TEST(AttentionCase, EveryCaseKeepsToItsOptionsAndReadsBack) {
   }
 }
 
+// == compares what the text spells, without writing it: each change of a case shows in both or in neither.
+TEST(AttentionCase, CasesOfOneTextAreEqual) {
+  using Numbers = std::vector<double>;
+  const auto negate_last = [](Numbers& numbers) {
+    if (!numbers.empty()) numbers.back() = -numbers.back();
+  };
+  const std::vector<std::function<void(AttentionCase&)>> changes{
+      [](AttentionCase& a) { a.family = "another"; },
+      [](AttentionCase& a) { a.format = a.format == Format::f32 ? Format::f64 : Format::f32; },
+      [](AttentionCase& a) { std::swap(a.shape.batch, a.shape.kv_heads); },
+      [](AttentionCase& a) { a.scale = -a.scale; },
+      [](AttentionCase& a) { a.causal = !a.causal; },
+      [](AttentionCase& a) { ++a.outputs; },
+      [](AttentionCase& a) { ++a.layout; },
+      [](AttentionCase& a) { ++a.nan; },
+      [](AttentionCase& a) { a.mask_for_each_head = !a.mask_for_each_head; },
+      [](AttentionCase& a) { ++a.mask_byte; },
+      [](AttentionCase& a) {
+        if (!a.mask.empty()) a.mask.back() = 1 - a.mask.back();
+      },
+      [](AttentionCase& a) { a.mask.clear(); },
+      [&](AttentionCase& a) { negate_last(a.queries); },
+      [&](AttentionCase& a) { negate_last(a.keys); },
+      [&](AttentionCase& a) { negate_last(a.values); },
+      [&](AttentionCase& a) { negate_last(a.gradients); },
+      [&](AttentionCase& a) { negate_last(a.attributes.sinks); },
+      [&](AttentionCase& a) { negate_last(a.attributes.slopes); },
+      [&](AttentionCase& a) { negate_last(a.attributes.bias); },
+      [&](AttentionCase& a) { negate_last(a.attributes.kept); },
+      [&](AttentionCase& a) { negate_last(a.attributes.lse_gradients); },
+      [](AttentionCase& a) { a.attributes.softcap += 1; },
+      [](AttentionCase& a) { a.attributes.dropout_scale += 1; },
+      [](AttentionCase& a) { a.attributes.bias_for_each_head = !a.attributes.bias_for_each_head; },
+      [](AttentionCase& a) { a.attributes.window_left = a.attributes.window_left.value_or(0) + 1; },
+      [](AttentionCase& a) { a.sequences.packed = !a.sequences.packed; },
+  };
+  std::vector<int> seen(changes.size());
+  for (const bool gradients : {false, true}) {
+    AttentionOptions options = with_everything();
+    options.attributes = true;
+    options.gradients = gradients;
+    options.max_work = 1 << 12;
+    options.domain = domain_of(std::string("window softcap sinks alibi bias ") + (gradients ? "dlse" : "dropout"),
+                               gradients ? Op::attention_backward : Op::attention);
+    for (const AttentionCase& a : draw(options, 60)) {
+      const std::string text = to_text(a);
+      for (std::size_t k = 0; k < changes.size(); ++k) {
+        AttentionCase changed = a;
+        changes[k](changed);
+        ASSERT_EQ(changed == a, to_text(changed) == text) << "change " << k << " of " << text;
+        seen[k] += changed == a ? 0 : 1;
+      }
+    }
+  }
+  for (std::size_t k = 1; k < changes.size(); ++k) EXPECT_GE(seen[k], 5) << "change " << k;
+}
+
 TEST(AttentionCase, TheCasesThatMatterAreDrawn) {
   std::set<std::string> families;
   int causal = 0, unequal = 0, shared = 0, grouped = 0, other_values = 0, long_rows = 0;

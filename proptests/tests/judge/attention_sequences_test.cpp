@@ -4,6 +4,7 @@
 
 #include "judge/call/sequence_layout.hpp"
 #include "judge/trial/attention_trial.hpp"
+#include "proptests/generators/attention/attention_known.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 #include "proptests/tests/judge/our_kernels.hpp"
 
@@ -207,6 +208,33 @@ TEST(AttentionSequences, EveryShrunkCaseIsACaseAndAnEmptySequenceGoes) {
     EXPECT_EQ(a.sequences.order, 0u);
     EXPECT_LE(a.sequences.page_size, 1u);
   }
+}
+
+// Each step costs a call of all sequences, so most of them must be empty after a few steps.
+TEST(AttentionSequences, ACallOfManySequencesShrinksInParts) {
+  AttentionOptions options;
+  options.format = Format::f32;
+  options.domain = parse_domain("packed", true);
+  options.blind_queries = true;
+  AttentionCase a = long_cases(options, true).back();
+  constexpr std::size_t last = 1024;
+  ASSERT_GT(a.shape.batch, last);
+  const auto fails = [&](const AttentionCase& one) { return one.shape.batch > last && one.keys_of(last) > 1; };
+  ASSERT_TRUE(fails(a));
+  std::size_t tried = 0;
+  const auto filled = [&] { return std::ranges::count_if(a.sequences.keys, [](std::size_t n) { return n > 0; }); };
+  for (bool smaller = true; smaller && filled() > 1;) {
+    smaller = false;
+    auto shrinks = shrink_attention_case(a, options);
+    for (auto next = shrinks.next(); next && !smaller; next = shrinks.next()) {
+      ++tried;
+      if (!fails(*next)) continue;
+      a = *next;
+      smaller = true;
+    }
+  }
+  EXPECT_EQ(filled(), 1);
+  EXPECT_LE(tried, 300u);
 }
 
 TEST(AttentionSequences, TheDomainsWordsReadBackAndHaveNoMask) {

@@ -206,7 +206,7 @@ TEST(FailureLines, IdsAreIntegers) {
 
 // As its first line in ZOO.tsv asks.
 KernelJudgement judgement_in_the_zoo(const std::string& symbol) {
-  const std::vector<ZooRow> zoo = read_zoo();
+  const std::vector<ZooRow>& zoo = read_zoo();
   const auto row = std::ranges::find(zoo, symbol, [](const ZooRow& one) { return one.symbol; });
   if (row == zoo.end()) throw std::invalid_argument("no " + symbol);
   return judged(subject_of(*row), split(row->property, '|'));

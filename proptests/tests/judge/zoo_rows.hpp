@@ -46,9 +46,13 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-inline std::vector<ZooRow> read_zoo() {
-  std::vector<ZooRow> rows;
-  for (const kernel_tests::ZooRow& row : kernel_tests::read_zoo()) rows.push_back({row});
+/// Read once: every process of test_judge names its tests by these rows.
+inline const std::vector<ZooRow>& read_zoo() {
+  static const std::vector<ZooRow> rows = [] {
+    std::vector<ZooRow> read;
+    for (kernel_tests::ZooRow& row : kernel_tests::read_zoo()) read.push_back({std::move(row)});
+    return read;
+  }();
   return rows;
 }
 

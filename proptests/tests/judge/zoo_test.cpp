@@ -137,7 +137,7 @@ std::string story_of(const KernelJudgement& judgement) {
 
 class ZooTest : public ::testing::Test {
  public:
-  explicit ZooTest(ZooRow row) : row_(std::move(row)) {}
+  explicit ZooTest(const ZooRow& row) : row_(row) {}
   void TestBody() override {
     if (!fs::exists(row_.path())) GTEST_SKIP() << row_.library << " was not built here";
     if (row_.needs_another_processor()) GTEST_SKIP() << "needs x86-64's registers, or oneDNN's bf16 AVX-512";
@@ -163,7 +163,7 @@ class ZooTest : public ::testing::Test {
   }
 
  private:
-  ZooRow row_;
+  const ZooRow& row_;
 };
 
 // Ops of one kind are judged by the same code but for their values' formulas, which the tests of numerics/ compare in
@@ -224,18 +224,18 @@ std::vector<bool> left_to_a_deep_run(const std::vector<ZooRow>& rows) {
 // Labelled deep: Zoo.*_deep
 // Before the matrix, so that in one process, too, each kernel is judged once.
 const bool zoo_is_registered = [] {
-  const std::vector<ZooRow> rows = read_zoo();
+  const std::vector<ZooRow>& rows = read_zoo();
   const std::vector<bool> left = left_to_a_deep_run(rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::string name = rows[i].name() + (left[i] ? "_deep" : "");
     ::testing::RegisterTest("Zoo", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                            [row = rows[i]]() -> ::testing::Test* { return new ZooTest(row); });
+                            [&row = rows[i]]() -> ::testing::Test* { return new ZooTest(row); });
   }
   return true;
 }();
 
 TEST(Zoo, APlainRunJudgesEveryBugAndEveryFeatureOfCorrectKernels) {
-  const std::vector<ZooRow> rows = read_zoo();
+  const std::vector<ZooRow>& rows = read_zoo();
   const std::vector<bool> left = left_to_a_deep_run(rows);
   std::set<std::string> features, judged;
   for (std::size_t i = 0; i < rows.size(); ++i) {

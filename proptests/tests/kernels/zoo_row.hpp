@@ -1,7 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,14 +17,23 @@ struct ZooRow {
 
 /// throws   std::runtime_error when the list cannot be read or a line has not as many fields as a row
 inline std::vector<ZooRow> read_zoo(const std::string& path = SOFTCHECK_KERNEL_DIR "/ZOO.tsv") {
+  constexpr std::string ZooRow::*columns[] = {
+      &ZooRow::library, &ZooRow::symbol,   &ZooRow::op,        &ZooRow::dtype,    &ZooRow::contract,
+      &ZooRow::require, &ZooRow::expected, &ZooRow::bug_class, &ZooRow::property, &ZooRow::claim,
+      &ZooRow::witness, &ZooRow::exempt,   &ZooRow::effort,    &ZooRow::domain};
   std::ifstream file(path);
   std::vector<ZooRow> rows;
   for (std::string line; std::getline(file, line);) {
-    std::istringstream stream(line);
-    std::vector<std::string> f;
-    for (std::string field; std::getline(stream, field, '\t');) f.push_back(field);
-    if (f.size() != 14) throw std::runtime_error(path + ": need 14 fields in '" + line + "'");
-    rows.push_back({f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10], f[11], f[12], f[13]});
+    if (std::ranges::count(line, '\t') + 1 != std::ssize(columns)) {
+      throw std::runtime_error(path + ": need 14 fields in '" + line + "'");
+    }
+    ZooRow& row = rows.emplace_back();
+    std::size_t begin = 0;
+    for (const auto column : columns) {
+      const std::size_t end = std::min(line.find('\t', begin), line.size());
+      (row.*column).assign(line, begin, end - begin);
+      begin = end + 1;
+    }
   }
   if (rows.empty()) throw std::runtime_error("cannot read " + path);
   rows.erase(rows.begin());  // the names of the columns

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <random>
 #include <string>
@@ -189,6 +192,18 @@ TEST(Certificate, HexFloatsAreExact) {
   EXPECT_EQ(hex_float(-HUGE_VAL), "-inf");
   EXPECT_EQ(std::strtod(hex_float(0.1).c_str(), nullptr), 0.1);
   EXPECT_EQ(std::strtod(hex_float(0x1p-1074).c_str(), nullptr), 0x1p-1074);
+}
+
+TEST(Certificate, HexFloatsAreThoseOfPrintf) {
+  std::mt19937_64 bits(1);
+  char printed[40];
+  for (unsigned k = 0; k < 100'000; ++k) {
+    const std::uint64_t drawn = bits() & (~std::uint64_t{0} << k % 53);  // of 1 to 53 digits
+    for (const double value : {std::bit_cast<double>(drawn), std::bit_cast<double>(drawn >> 12)}) {
+      std::snprintf(printed, sizeof printed, "%a", value);
+      ASSERT_EQ(hex_float(value), printed);
+    }
+  }
 }
 
 // Every function of an upper bound is at least as large as the function's value, of the arguments' own.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/row_matrices/known_matrices.hpp"
 #include "proptests/generators/row_matrices/row_matrix.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 
@@ -141,6 +142,30 @@ TEST(RowMatrix, EveryWidthIsSweptWithOneTwoAndThreeRows) {
       counts.push_back(matrix.rows.size());
     }
     EXPECT_EQ(counts, (std::vector<std::size_t>{1, 2, 3, 2, 3, 1, 1, 2}));
+  }
+}
+
+TEST(RowMatrix, TailsHaveEveryRemainderWithHiddenItemsAndWithout) {
+  const TailWidths widths = tail_widths(4096);
+  for (std::uint64_t remainder = 0; remainder < 64; ++remainder) {
+    for (const auto* list : {&widths.plain, &widths.masked}) {
+      const auto ends_in = [&](std::uint64_t n) { return n % 64 == remainder && n > 256; };
+      EXPECT_EQ(std::ranges::count_if(*list, ends_in), 1) << remainder;
+    }
+  }
+  EXPECT_TRUE(tail_widths(256).plain.empty() && tail_widths(256).masked.empty());
+  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+    const std::vector<RowMatrixCase> sweep = masked_sweep(format, {5, 6, 7, 289}, MaskUse::mixed);
+    ASSERT_EQ(sweep.size(), 3u) << "of five items too few would be visible";
+    for (const RowMatrixCase& matrix : sweep) {
+      EXPECT_TRUE(admits({}, matrix)) << to_text(matrix);
+      for (const RunLengthRow& row : matrix.rows.cycle()) {
+        EXPECT_LT(row.visible(), row.size());
+        std::vector<double> logits = row.expand();
+        while (std::isinf(logits.back())) logits.pop_back();
+        EXPECT_EQ(logits.back(), *std::ranges::max_element(logits)) << "a dropped last item must show";
+      }
+    }
   }
 }
 

@@ -14,7 +14,7 @@ From Flocq Require Import Core BinarySingleNaN Mult_error.
 From Coquelicot Require Import Coquelicot.
 From softcheck.floating_point Require Import relative_error formats.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations double_operations.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations double_operations.
 Local Open Scope R_scope.
 
 (** ** ln ((1 + z) / (1 - z)) = 2 atanh z for |z| <= 172 / 1000, and the series that the strict kernels cut off.

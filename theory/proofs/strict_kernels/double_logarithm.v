@@ -15,8 +15,7 @@ From Flocq Require Import Core BinarySingleNaN Sterbenz Pff2Flocq.
 From softcheck Require Import standard_interval.
 From softcheck.floating_point Require Import relative_error formats.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations double_operations.
-From softcheck.strict_kernels Require Import double_atanh double_operations.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations double_operations double_atanh.
 Local Open Scope R_scope.
 
 Lemma double_sum_error a b :

@@ -1,4 +1,5 @@
-(** * The numbers of the strict kernels, as bits and as values, and their operations.
+(** * The numbers of the strict kernels, as bits and as values, their operations, and what the kernels build of these: exp,
+    compensated sums and ln (1 + s).
 
     Flocq's binary floats with one NaN: a payload depends on the machine, and the kernels return one. Every operation
     rounds to nearest, ties to even. A word is the number's bits in memory, read as an integer.
@@ -65,9 +66,8 @@ Definition minus_infinity : f32 := B754_infinity true.
 Definition plus_infinity : f32 := B754_infinity false.
 Definition one_64 : f64 := dyadic_64 1 0.
 
-(** x < y and x = y as the machine compares: false of a NaN, and 0 = -0. *)
+(** x < y as the machine compares: false of a NaN, and 0 = -0. *)
 Definition less (x y : f32) : bool := Bltb x y.
-Definition same (x y : f32) : bool := Beqb x y.
 Definition less_64 (x y : f64) : bool := Bltb x y.
 
 Local Open Scope Z_scope.
@@ -128,3 +128,57 @@ Definition exp_vanishing : f32 := dyadic (-8676966) (-16).
 Definition with_weight (z : f32) : f32 := if less exp_vanishing z then z else exp_vanishing.
 Definition tree_weight (z : f32) : f32 :=
   let rounded := rounded_count z in mul (add one (tail_of (reduced z rounded))) (power_by_bits rounded).
+
+(** ** Compensated sums (compensated_sum.hpp) *)
+
+Record compensated := { sum_value : f32; sum_rest : f32 }.
+Definition no_sum : compensated := {| sum_value := zero; sum_rest := zero |}.
+
+Definition plus_item (s : compensated) (x : f32) : compensated :=
+  let sum := add (sum_value s) x in
+  let taken := sub sum (sum_value s) in
+  {| sum_value := sum;
+     sum_rest := add (sum_rest s) (add (sub (sum_value s) (sub sum taken)) (sub x taken)) |}.
+
+Definition plus_sum (s other : compensated) : compensated :=
+  let both := plus_item s (sum_value other) in
+  {| sum_value := sum_value both; sum_rest := add (sum_rest both) (sum_rest other) |}.
+
+Definition times_parts (s : compensated) (factor : parts) : compensated :=
+  let product := mul (sum_value s) (value factor) in
+  let rounded := fused (sum_value s) (value factor) (neg product) in
+  {| sum_value := product;
+     sum_rest := fused (sum_rest s) (value factor) (fused (sum_value s) (rest factor) rounded) |}.
+
+(** ** 1 / theta, rounded to f32 *)
+
+Definition scale_of (theta : f64) : f32 := narrowed (quotient_64 one_64 theta).
+
+(** ** ln (1 + s) in double (logarithm.hpp) *)
+
+(** 1/(2 i + 1) + t (1/(2 i + 3) + ... ), i from this one to 11. *)
+Fixpoint atanh_series (i terms : nat) (t : f64) : f64 :=
+  let coefficient := quotient_64 one_64 (dyadic_64 (2 * Z.of_nat i + 1) 0) in
+  match terms with
+  | O => coefficient
+  | S fewer => fused_64 (atanh_series (S i) fewer t) t coefficient
+  end.
+
+(** 2 atanh z: odd, its first term apart. *)
+Definition twice_atanh (z : f64) : f64 :=
+  let t := mul_64 z z in
+  let twice := mul_64 (dyadic_64 2 0) z in
+  fused_64 (mul_64 twice t) (atanh_series 1 10 t) twice.
+
+Definition logarithm_of_one_plus (s : f64) : f64 :=
+  if less_64 s (dyadic_64 1 (-2)) then twice_atanh (quotient_64 s (add_64 (dyadic_64 2 0) s))
+  else
+    let x := add_64 one_64 s in
+    let high := if less_64 one_64 s then s else one_64 in
+    let low := if less_64 one_64 s then one_64 else s in
+    let rest := sub_64 low (sub_64 x high) in
+    let bits := word_of_f64 x in
+    let k := ((bits - 0x3fe6a09e667f3bcd) / 2 ^ 52)%Z in
+    let m := f64_of_word (bits - k * 2 ^ 52)%Z in
+    let of_m := twice_atanh (quotient_64 (sub_64 m one_64) (add_64 m one_64)) in
+    fused_64 (dyadic_64 k 0) (dyadic_64 0x162e42fefa39ef (-53)) (add_64 of_m (quotient_64 rest x)).

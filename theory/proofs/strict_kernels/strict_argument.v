@@ -6,7 +6,7 @@
     - [arithmetic_units]     the logarithms of one rounding of each kind
     - [lost_less_than_sum]   what underflow takes is less than 1, which the sum is at least
 
-    For scales from 2^-119 on: below, a difference may overflow whose product counts. Source: kernels/block/softmax.hpp. *)
+    For scales from 2^-119 on: below, a difference may overflow whose product counts. Source: kernels/block/tree_order.hpp. *)
 
 From Coq Require Import Reals ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
@@ -14,8 +14,7 @@ From softcheck Require Import standard_interval softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights
-  strict_sums.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights.
 Local Open Scope R_scope.
 
 Notation step_32 := half_quantum.

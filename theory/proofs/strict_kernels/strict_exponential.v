@@ -30,14 +30,6 @@ Proof. eapply value_at; [known|ring]. Qed.
 Lemma lowest_value : is_value exp_lowest (-110). Proof. constant. Qed.
 Lemma vanishing_value : is_value exp_vanishing (-8676966 / 65536). Proof. constant. Qed.
 
-Lemma lower_than_lowest z : less exp_vanishing z = false -> less exp_lowest z = false.
-Proof.
-  intros far. destruct (less exp_lowest z) eqn:above; [|easy]. destruct (is_finite z) eqn:finite.
-  - assert (hz : is_value z (val z)) by easy. apply (less_value _ _ _ _ lowest_value hz) in above.
-    rewrite <- far. symmetry. apply (less_value _ _ _ _ vanishing_value hz). lra.
-  - destruct z as [|[]| |]; discriminate.
-Qed.
-
 (** ** Operations that stay far from overflow *)
 
 Lemma fused_far x y z a b c i j l :

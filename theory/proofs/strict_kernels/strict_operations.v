@@ -89,12 +89,6 @@ Section Operations.
     destruct hx as [fx <-], hy as [fy <-]. unfold less. rewrite Bltb_correct by easy.
     case Rlt_bool_spec; intuition (try discriminate; lra).
   Qed.
-
-  Lemma same_value : same x y = true <-> a = b.
-  Proof using hx hy.
-    destruct hx as [fx <-], hy as [fy <-]. unfold same. rewrite Beqb_correct by easy.
-    case Req_bool_spec; intuition (try discriminate; lra).
-  Qed.
 End Operations.
 
 Lemma value_at x a b : is_value x a -> a = b -> is_value x b.

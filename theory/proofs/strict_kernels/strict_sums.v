@@ -1,24 +1,24 @@
-(** * A compensated sum of the strict kernels errs as a part of an addition or as one product of the model does.
+(** * A compensated sum in binary32 errs as a part of an addition or as one product of the model does.
+
+    [kept s v e N K]: v and e are value and rest of s, v is at least 0 and far from overflow, and e is as small as N operations
+    on a path and K rescalings leave it.
 
     Main results
     - [plus_item_value]    value and rest after an addition, from Knuth's two-sum: only the rest is rounded
     - [sums_added_real]    value and rest of two sums added are together a sum that errs by a twelfth of a roundoff, and
                            the rest stays small
     - [sum_rescaled_real]  value and rest times a factor and its rest are together a computed product, likewise
-    - [argued_weight]   such an argument's exponential is a computed one of the model
-    - [argued_factor]   so is that of exponential_parts, value and rest together; where it counts, z is -b for a rise b < 110
-    - [sum_counted]     a rounded sum of numbers below their counts is below the count of both
+    - [item_kept], [sums_kept], [product_kept]   so they are of the operations bit by bit: a number added, two sums added, a
+                           factor and its rest
 
     For at most 2^22 rescalings and 2^15 operations on a path. Source: kernels/block/compensated_sum.hpp. *)
 
-From Coq Require Import ZArith Reals List Lra Lia.
+From Coq Require Import Reals ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row tree_heights reduction.
+From softcheck.numerics Require Import tree_heights.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations strict_exponential
-  strict_weights.
-Import ListNotations.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights.
 Local Open Scope R_scope.
 
 (** ** The operations *)
@@ -108,52 +108,11 @@ Proof.
   assert (nh : 0 <= n * h) by (apply Rmult_le_pos; lra). repeat split; try lra.
 Qed.
 
-Lemma rest_grows N N' K K' :
-  (N <= N')%nat -> (K <= K')%nat -> rest_slope N <= rest_slope N' /\ rest_floor N K <= rest_floor N' K'.
-Proof.
-  intros hN hK. apply le_INR in hN, hK. pose proof half_quantum_positive as h0. pose proof (pos_INR N). pose proof (pos_INR K).
-  unfold rest_slope, rest_floor. change u32 with (/ 16777216). split; [lra|].
-  apply Rmult_le_compat; [apply Rmult_le_pos; lra|lra|apply Rmult_le_compat_r; lra|lra].
-Qed.
-
 Definition small_rest (v e : R) (N K : nat) : Prop := Rabs e <= rest_slope N * v + rest_floor N K.
 
-Lemma small_rest_wider v e N N' K K' :
-  0 <= v -> (N <= N')%nat -> (K <= K')%nat -> small_rest v e N K -> small_rest v e N' K'.
-Proof.
-  intros pos hN hK small. destruct (rest_grows N N' K K' hN hK) as [slope floor]. unfold small_rest in *.
-  assert (rest_slope N * v <= rest_slope N' * v) by now apply Rmult_le_compat_r. lra.
-Qed.
-
 Section Sums.
-  Context (A : nat) (step : R) (few : (A <= 12)%nat) (small_step : 0 <= step <= / 2).
+  Context (A : nat) (step : R).
   Notation M := (strict_arithmetic A step).
-  Let good : sound M := strict_arithmetic_sound A step few small_step.
-
-  Lemma relative_part u z s :
-    0 <= u -> Rabs (s - z) <= u * Rabs z + 32 * half_quantum ->
-    exists d e, Rabs d <= u /\ Rabs e <= 32 * half_quantum /\ s = z * (1 + d) + e.
-  Proof.
-    intros pos close. pose proof half_quantum_positive. pose proof (Rabs_pos z).
-    destruct (split_error (s - z) (u * Rabs z) (32 * half_quantum)) as [e [be rest]];
-      [apply Rmult_le_pos; lra|lra|easy|].
-    destruct (Req_dec z 0) as [->|nonzero].
-    - exists 0, (s - 0 - e). rewrite Rabs_R0, Rmult_0_r in *. apply Rabs_le_inv in be.
-      assert (e = 0) as -> by lra. repeat split; [lra|easy|ring].
-    - exists (e / z), (s - z - e). split; [|split; [easy|field; easy]].
-      unfold Rdiv. rewrite Rabs_mult, Rabs_inv. apply Rmult_le_reg_r with (Rabs z); [now apply Rabs_pos_lt|].
-      rewrite Rmult_assoc, Rinv_l, Rmult_1_r by now apply Rabs_no_R0. easy.
-  Qed.
-
-  Lemma near_is_summed z s : Rabs (s - z) <= u32 * Rabs z + 32 * half_quantum -> computed_sum M z s.
-  Proof using good.
-    intros close. destruct (relative_part u32 z s (bpow_ge_0 _ _) close) as [d [e [bd [be ->]]]]. now apply (sum_of_standard_model M good).
-  Qed.
-
-  Lemma product_within z s : Rabs (s - z) <= u32 * Rabs z + 32 * half_quantum -> computed_product M z s.
-  Proof using good.
-    intros close. destruct (relative_part u32 z s (bpow_ge_0 _ _) close) as [d [e [bd [be ->]]]]. now apply (product_of_standard_model M good).
-  Qed.
 
   (** A sixteenth of u, as a part of a roundoff. *)
   Lemma near_is_part_summed z s : Rabs (s - z) <= / 16 * u32 * Rabs z + 32 * half_quantum -> sum_within M (/ 12) z s.
@@ -168,19 +127,13 @@ Section Sums.
     assert (u32 * u32 <= / 16777216 * u32) by (apply Rmult_le_compat_r; lra). lra.
   Qed.
 
-  Lemma exactly_summed z : sum_within M (/ 12) z z.
-  Proof using.
-    apply near_is_part_summed. rewrite Rminus_diag_eq, Rabs_R0 by easy. pose proof (Rabs_pos z). pose proof u32_range.
-    pose proof half_quantum_positive. assert (0 <= / 16 * u32 * Rabs z) by (apply Rmult_le_pos; lra). lra.
-  Qed.
-
   (** ** Two sums, of numbers *)
 
   Context (N K K1 K2 : nat) (N_few : (Z.of_nat N <= 2 ^ 15)%Z) (K_few : (Z.of_nat K <= 2 ^ 22)%Z)
     (both : K = (K1 + K2)%nat).
 
   Lemma floor_of_both : rest_floor N K = rest_floor N K1 + rest_floor N K2 /\ 0 <= rest_floor N K1 /\ 0 <= rest_floor N K2.
-  Proof using few N_few K_few both.
+  Proof using N_few K_few both.
     destruct (limits N K1 N_few ltac:(lia)) as [_ [_ [pos1 _]]]. destruct (limits N K2 N_few ltac:(lia)) as [_ [_ [pos2 _]]].
     split; [|split; assumption]. unfold rest_floor. rewrite both, plus_INR. ring.
   Qed.
@@ -190,7 +143,7 @@ Section Sums.
     v + d = v1 + v2 -> Rabs d <= u32 * (v1 + v2) ->
     Rabs (e' - (e1 + d)) <= u32 * Rabs (e1 + d) -> Rabs (e - (e' + e2)) <= u32 * Rabs (e' + e2) ->
     sum_within M (/ 12) (v1 + e1 + (v2 + e2)) (v + e) /\ small_rest v e (S N) K.
-  Proof using good N_few K_few both.
+  Proof using N_few K_few both.
     intros p1 p2 s1 s2 exact small_d first second. unfold small_rest in *.
     destruct (limits N K N_few K_few) as [slope [next [floor0 [tiny [grows _]]]]].
     destruct floor_of_both as [parts [floor1 floor2]]. pose proof half_quantum_positive as h0. rewrite next.
@@ -212,6 +165,8 @@ Section Sums.
 
   (** ** A sum times a factor, of numbers *)
 
+  Context (few : (A <= 12)%nat) (small_step : 0 <= step <= / 2).
+
   Theorem sum_rescaled_real v1 e1 f g v q m e :
     0 <= v1 -> small_rest v1 e1 N K -> 0 <= f <= 1 -> Rabs g <= 9 * u32 * f -> 0 <= v ->
     Rabs (v - v1 * f) <= u32 * Rabs (v1 * f) + half_quantum ->
@@ -219,7 +174,7 @@ Section Sums.
     Rabs (m - (v1 * g + q)) <= u32 * Rabs (v1 * g + q) + half_quantum ->
     Rabs (e - (e1 * f + m)) <= u32 * Rabs (e1 * f + m) + half_quantum ->
     computed_product M ((v1 + e1) * (f + g)) (v + e) /\ small_rest v e (S N) (S K).
-  Proof using good N_few K_few.
+  Proof using few small_step N_few K_few.
     intros p1 s1 f_range g_small p err_v err_q err_m err_e. unfold small_rest in *.
     destruct (limits N K N_few K_few) as [slope [next [floor0 [tiny [_ grows]]]]].
     pose proof half_quantum_positive as h0. rewrite next. set (a := rest_slope N) in *. set (h := half_quantum) in *.
@@ -243,7 +198,7 @@ Section Sums.
     replace (m - (v1 * g + q) + (v1 * g + q)) with m in t3 by ring. pose proof (Rabs_triang (e1 * f) m) as t4.
     pose proof (Rabs_triang (e - (e1 * f + m)) (e1 * f + m)) as t5.
     replace (e - (e1 * f + m) + (e1 * f + m)) with e in t5 by ring. split.
-    - apply product_within. change u32 with (/ 16777216). fold h.
+    - apply (product_within A step few small_step). change u32 with (/ 16777216). fold h.
       replace ((v1 + e1) * (f + g)) with (T + v1 * g + e1 * f + e1 * g) by (unfold T; ring).
       replace (v + e - (T + v1 * g + e1 * f + e1 * g)) with
         ((q - (T - v)) + ((m - (v1 * g + q)) + ((e - (e1 * f + m)) - e1 * g))) by ring.
@@ -258,70 +213,157 @@ Section Sums.
   Qed.
 End Sums.
 
-(** ** Arguments and counts of the strict kernels' sums.
+Record kept (s : compensated) (v e : R) (N K : nat) : Prop := {
+  value_kept : is_value (sum_value s) v;
+  rest_kept : is_value (sum_rest s) e;
+  within_48 : 0 <= v <= two_to 48;
+  rest_stays_small : small_rest v e N K
+}.
 
-    [argued z D]: the number z is the argument, as computed, of an item that lies D below a reference; it may have overflowed.
+Section Kept.
+  Context (N K : nat) (N_few : (Z.of_nat N <= 2 ^ 15)%Z) (K_few : (Z.of_nat K <= 2 ^ 22)%Z).
 
-    For at most 2^22 items. Source: kernels/block/exponential.hpp. *)
+  Lemma rest_at_most v e : small_rest v e N K -> Rabs e <= / 40 * v + two_to (-120) \/ v < 0.
+  Proof using N_few K_few.
+    intros small. destruct (Rlt_dec v 0) as [no|pos]; [now right|left].
+    destruct (limits N K N_few K_few) as [slope [_ [floor0 [tiny _]]]]. unfold small_rest in small.
+    assert (rest_slope N * v <= / 40 * v) by (apply Rmult_le_compat_r; lra).
+    assert (rest_floor N K <= two_to (-120)); [|lra].
+    assert (back : two_to 24 * u32 = 1) by (rewrite <- bpow_plus; reflexivity).
+    apply (Rmult_le_compat_l (two_to 24)) in tiny; [|apply bpow_ge_0].
+    rewrite <- Rmult_assoc, back, Rmult_1_l in tiny. eapply Rle_trans; [exact tiny|].
+    replace (two_to 24 * (21 / 10 * half_quantum)) with (21 / 10 * (two_to 24 * half_quantum)) by ring.
+    unfold half_quantum. rewrite <- bpow_plus. change (24 + -150)%Z with (-126)%Z.
+    replace (two_to (-120)) with (two_to 6 * two_to (-126)) by (rewrite <- bpow_plus; reflexivity).
+    apply Rmult_le_compat_r; [apply bpow_ge_0|]. cbn. lra.
+  Qed.
 
-(** ** Counts *)
+  Lemma kept_within s v e : kept s v e N K -> Rabs v <= two_to 48 /\ Rabs e <= two_to 48 /\ Rabs e <= / 40 * v + two_to (-120).
+  Proof using N_few K_few.
+    intros [_ _ range small]. destruct (rest_at_most v e small) as [e_small|no]; [|lra].
+    split; [rewrite Rabs_right; lra|]. split; [|easy].
+    assert (two_to (-120) <= / 2 * two_to 48).
+    { replace (/ 2 * two_to 48) with (two_to 47) by (change 48%Z with (1 + 47)%Z; rewrite bpow_plus; change (two_to 1) with 2; field).
+      apply bpow_le. lia. }
+    lra.
+  Qed.
+End Kept.
 
-Definition short (l : list R) : Prop := (Z.of_nat (length l) <= 2 ^ 22)%Z.
-Definition counted_items (l : list R) : R := INR (length l).
-
-Lemma counted_app l1 l2 : counted_items (l1 ++ l2) = counted_items l1 + counted_items l2.
-Proof. unfold counted_items. now rewrite app_length, plus_INR. Qed.
-
-Lemma counted_number l : short l -> number binary32 (counted_items l) /\ 0 <= counted_items l <= 4194304.
-Proof.
-  intros few_items. unfold counted_items. rewrite INR_IZR_INZ. unfold short in few_items. split.
-  - apply integer_number. rewrite Z.abs_eq by lia. eapply Z.le_lt_trans; [exact few_items|reflexivity].
-  - split; [apply IZR_le; lia|]. apply (IZR_le _ 4194304). exact few_items.
-Qed.
-
-(** Sums of numbers stay below their count: counts are numbers, and rounding is monotone. *)
-Lemma sum_counted l1 l2 v1 v2 :
-  short (l1 ++ l2) -> 0 <= v1 <= counted_items l1 -> 0 <= v2 <= counted_items l2 ->
-  0 <= fl32 (v1 + v2) <= counted_items (l1 ++ l2).
-Proof.
-  intros few_items r1 r2. split; [apply fl_nonneg; lra|].
-  rewrite <- (fl_number binary32 (counted_items (l1 ++ l2))) by now apply counted_number.
-  apply fl_monotone; [easy|]. rewrite counted_app. lra.
-Qed.
-
-Lemma within_22 x : 0 <= x <= 4194304 -> Rabs x <= two_to 22.
-Proof. intros range. change (two_to 22) with 4194304. rewrite Rabs_right; lra. Qed.
-
-Definition limited (l : list R) (H J K : nat) : Prop :=
-  short l /\ (Z.of_nat (H + J) <= 2 ^ 15)%Z /\ (Z.of_nat K <= 2 ^ 22)%Z.
-
-Lemma limited_less l l' H H' J J' K K' :
-  (length l <= length l')%nat -> (H + J <= H' + J')%nat -> (K <= K')%nat -> limited l' H' J' K' -> limited l H J K.
-Proof. intros hl hHJ hK [few_items [steps scalings]]. unfold limited, short in *. repeat split; lia. Qed.
-
-Section Argued.
-  Context (A : nat) (step : R) (few : (A <= 12)%nat) (small_step : 0 <= step <= / 2).
+Section Compensated.
+  Context (A : nat) (step : R).
   Notation M := (strict_arithmetic A step).
 
-  (** ** An argument, maybe one that has overflowed *)
+  Context (N K : nat) (N_few : (Z.of_nat N <= 2 ^ 15)%Z) (K_few : (Z.of_nat K <= 2 ^ 22)%Z).
 
-  Definition argued (z : f32) (D : R) : Prop :=
-    (exists a, is_value z a /\ a <= 0 /\ computed_argument M D (- a)) \/
-    (less exp_vanishing z = false /\ exists b, 110 <= b /\ computed_argument M D b).
-
-  Lemma argued_factor z D :
-    argued z D ->
-    exists b f, computed_argument M D b /\ computed_exp M b f /\ is_value (value (exponential_parts z)) f /\ 0 <= f <= 1 /\
-      (0 < f -> is_value z (- b) /\ 0 <= b < 110 /\
-        exists g, is_value (rest (exponential_parts z)) g /\ computed_exp M b (f + g) /\ Rabs g <= 9 * u32 * f).
-  Proof using few small_step.
-    intros [[a [hz [le arg]]]|[far [b [beyond arg]]]].
-    - destruct (factor_is_computed A step few small_step z a hz le) as [f [hf [range [exps parts]]]]. exists (- a), f.
-      repeat (split; [assumption|]). intros pos. split; [now rewrite Ropp_involutive|]. split; [|now apply parts].
-      assert (-110 < a); [|lra]. apply Rnot_le_lt. intros beyond. destruct (far_exponential z) as [_ gone].
-      + destruct (less exp_lowest z) eqn:counts; [|easy]. apply (less_value _ _ _ _ lowest_value hz) in counts. lra.
-      + destruct hf as [_ value]. change (val (exponential z) = f) in value. lra.
-    - exists b, 0. split; [easy|]. split; [now apply nothing_is_computed|]. split; [now apply far_exponential, lower_than_lowest|].
-      split; [lra|]. intros pos. lra.
+  Theorem item_kept s x v e a :
+    kept s v e N K -> is_value x a -> 0 <= a <= two_to 48 ->
+    exists e', is_value (sum_value (plus_item s x)) (fl32 (v + a)) /\ is_value (sum_rest (plus_item s x)) e' /\
+      sum_within M (/ 12) (v + e + a) (fl32 (v + a) + e') /\ small_rest (fl32 (v + a)) e' (S N) K.
+  Proof using N_few K_few.
+    intros held hx range. destruct (kept_within N K N_few K_few s v e held) as [v_in [e_in _]]. destruct held as [hv he v_range small].
+    assert (up : two_to 48 <= two_to 50) by (apply bpow_le; lia).
+    destruct (plus_item_value s x v e a hv he hx ltac:(lra) ltac:(lra) ltac:(rewrite Rabs_right; lra))
+      as [d [h_value [h_rest [d_number [exact d_small]]]]].
+    rewrite (Rabs_right (v + a)) in d_small by lra.
+    pose proof (fl_sum_error e d (value_number _ _ he) d_number) as err.
+    exists (fl32 (e + d)). split; [exact h_value|]. split; [exact h_rest|]. rewrite <- (Rplus_0_r a) at 1.
+    apply (sums_added_real A step N K K 0 N_few K_few ltac:(lia) v e a 0 _ d (fl32 (e + d))); try easy; try lra.
+    - unfold small_rest. rewrite Rabs_R0. destruct (limits N 0 N_few ltac:(easy)) as [slope [_ [floor _]]].
+      assert (0 <= rest_slope N * a) by (apply Rmult_le_pos; lra). lra.
+    - rewrite Rplus_0_r, Rminus_diag_eq, Rabs_R0 by easy. apply Rmult_le_pos; [apply bpow_ge_0|apply Rabs_pos].
   Qed.
-End Argued.
+
+  Context (few : (A <= 12)%nat) (small_step : 0 <= step <= / 2).
+
+  Theorem product_kept s factor v e f g :
+    kept s v e N K -> is_value (value factor) f -> is_value (rest factor) g -> 0 <= f <= 1 -> Rabs g <= 9 * u32 * f ->
+    exists e', is_value (sum_value (times_parts s factor)) (fl32 (v * f)) /\ is_value (sum_rest (times_parts s factor)) e' /\
+      0 <= fl32 (v * f) <= v /\ computed_product M ((v + e) * (f + g)) (fl32 (v * f) + e') /\
+      small_rest (fl32 (v * f)) e' (S N) (S K).
+  Proof using few small_step N_few K_few.
+    intros held hf hg f_range g_small. destruct (kept_within N K N_few K_few s v e held) as [v_in [e_in _]].
+    destruct held as [hv he v_range small].
+    assert (g_within : Rabs g <= 1) by (change u32 with (/ 16777216) in g_small; lra).
+    assert (vf : 0 <= v * f <= v)
+      by (split; [apply Rmult_le_pos; lra|rewrite <- (Rmult_1_r v) at 2; apply Rmult_le_compat_l; lra]).
+    pose proof (value_number _ _ hv) as v_number. assert (product_range : 0 <= fl32 (v * f) <= v).
+    { split; [now apply fl_nonneg|]. rewrite <- (fl_number binary32 v v_number) at 2. now apply fl_monotone. }
+    assert (far : forall x k, (k <= 60)%Z -> Rabs x <= two_to k -> Rabs x <= two_to 127)
+      by (intros x k le bound; apply wider with k; [lia|exact bound]).
+    assert (twice : forall x y k, Rabs x <= two_to k -> Rabs y <= two_to k -> Rabs (x + y) <= two_to (k + 1)).
+    { intros x y k bx by_. rewrite bpow_plus. change (two_to 1) with 2. pose proof (Rabs_triang x y). lra. }
+    assert (product : is_value (mul (sum_value s) (value factor)) (fl32 (v * f))).
+    { apply mul_value; [easy|easy|]. apply (far _ 48%Z); [lia|]. rewrite Rabs_right; lra. }
+    assert (difference : Rabs (v * f + - fl32 (v * f)) <= two_to 48) by (apply Rabs_le; lra).
+    assert (rounded : is_value (fused (sum_value s) (value factor) (neg (mul (sum_value s) (value factor))))
+                        (fl32 (v * f + - fl32 (v * f)))).
+    { apply fused_value; [easy|easy|now apply neg_value|]. now apply (far _ 48%Z). }
+    set (q := fl32 (v * f + - fl32 (v * f))) in *.
+    assert (q_within : Rabs q <= two_to 48) by (apply fl_within; [lia|easy]). assert (vg : Rabs (v * g) <= two_to 48).
+    { rewrite Rabs_mult, <- (Rmult_1_r (two_to 48)). apply Rmult_le_compat; try lra; apply Rabs_pos. }
+    pose proof (twice _ _ _ vg q_within) as vgq.
+    assert (hm : is_value (fused (sum_value s) (rest factor)
+                   (fused (sum_value s) (value factor) (neg (mul (sum_value s) (value factor))))) (fl32 (v * g + q))).
+    { apply fused_value; [easy|easy|easy|]. now apply (far _ 49%Z). } set (m := fl32 (v * g + q)) in *.
+    assert (m_within : Rabs m <= two_to 49) by (apply fl_within; [lia|easy]). assert (ef : Rabs (e * f) <= two_to 49).
+    { rewrite Rabs_mult, <- (Rmult_1_r (two_to 49)).
+      apply Rmult_le_compat; try apply Rabs_pos; [|rewrite Rabs_right; lra]. now apply wider with 48%Z; [lia|]. }
+    pose proof (twice _ _ _ ef m_within) as efm. exists (fl32 (e * f + m)). split; [exact product|]. split.
+    { unfold times_parts. cbn [sum_rest]. apply fused_value; [easy|easy|easy|]. now apply (far _ 50%Z). }
+    split; [easy|].
+    destruct (sum_rescaled_real A step N K N_few K_few few small_step v e f g (fl32 (v * f)) q m (fl32 (e * f + m)))
+      as [computed smaller]; try easy; apply fl_error.
+  Qed.
+End Compensated.
+
+Section Two.
+  Context (A : nat) (step : R).
+  Notation M := (strict_arithmetic A step).
+
+  Theorem sums_kept N K1 K2 s1 s2 v1 e1 v2 e2 :
+    (Z.of_nat N <= 2 ^ 15)%Z -> (Z.of_nat (K1 + K2) <= 2 ^ 22)%Z -> kept s1 v1 e1 N K1 -> kept s2 v2 e2 N K2 ->
+    exists e, is_value (sum_value (plus_sum s1 s2)) (fl32 (v1 + v2)) /\ is_value (sum_rest (plus_sum s1 s2)) e /\
+      sum_within M (/ 12) (v1 + e1 + (v2 + e2)) (fl32 (v1 + v2) + e) /\ small_rest (fl32 (v1 + v2)) e (S N) (K1 + K2).
+  Proof using.
+    intros N_few K_few held1 held2.
+    destruct (kept_within N K1 N_few ltac:(lia) s1 v1 e1 held1) as [v1_in [e1_in _]].
+    destruct (kept_within N K2 N_few ltac:(lia) s2 v2 e2 held2) as [v2_in [e2_in _]].
+    destruct held1 as [hv1 he1 range1 small1], held2 as [hv2 he2 range2 small2].
+    assert (up : two_to 48 <= two_to 50) by (apply bpow_le; lia).
+    destruct (plus_item_value s1 (sum_value s2) v1 e1 v2 hv1 he1 hv2 ltac:(lra) ltac:(lra) ltac:(lra))
+      as [d [h_value [h_rest [d_number [exact d_small]]]]].
+    assert (d_in : Rabs d <= two_to 49).
+    { eapply Rle_trans; [exact d_small|]. change 49%Z with (1 + 48)%Z. rewrite bpow_plus. change (two_to 1) with 2.
+      rewrite Rabs_right by lra. apply Rle_trans with (1 * (v1 + v2)); [apply Rmult_le_compat_r; [lra|]|lra].
+      pose proof u32_range. lra. }
+    rewrite (Rabs_right (v1 + v2)) in d_small by lra. set (e' := fl32 (e1 + d)) in *.
+    assert (e'_in : Rabs e' <= two_to 50) by (apply (fl_sum_within _ _ 49); [lia|now apply wider with 48%Z; [lia|]|easy]).
+    exists (fl32 (e' + e2)). split; [exact h_value|]. split.
+    { unfold plus_sum. cbn [sum_rest]. apply near_add; [easy|easy|now apply wider with 50%Z; [lia|]|now apply wider with 48%Z; [lia|]]. }
+    apply (sums_added_real A step N (K1 + K2) K1 K2 N_few K_few eq_refl v1 e1 v2 e2 _ d e'); try easy; try lra.
+    - apply fl_sum_error; [exact (value_number _ _ he1)|exact d_number].
+    - apply fl_sum_error; [exact (value_number _ _ h_rest)|exact (value_number _ _ he2)].
+  Qed.
+End Two.
+
+(** 1, 2 and the factor e^0: the premises hold, and 3 is the sum. *)
+Example one_and_two_are_kept :
+  let sum x := {| sum_value := x; sum_rest := zero |} in
+  kept (sum one) 1 0 0 0 /\ kept (sum (dyadic 2 0)) 2 0 0 0 /\ is_value zero 0 /\ 0 <= 0 /\
+  is_value (value (exponential_parts zero)) 1 /\ is_value (rest (exponential_parts zero)) 0 /\ Rabs 0 <= 9 * u32 * 1 /\
+  0 <= 2 <= two_to 48 /\ (12 <= 12)%nat /\ 0 <= 0 <= / 2 /\
+  word_of_f32 (sum_value (plus_sum (sum one) (sum (dyadic 2 0)))) = 0x40400000%Z.
+Proof.
+  assert (h2 : is_value (dyadic 2 0) 2) by (eapply value_at; [apply dyadic_value; lia|cbn; lra]).
+  assert (large : 2 <= two_to 48) by (apply (bpow_le radix2 1 48); lia).
+  assert (none : forall v, 0 <= v -> small_rest v 0 0 0).
+  { intros v pos. unfold small_rest, rest_slope, rest_floor. cbn [INR]. rewrite Rabs_R0. lra. }
+  assert (at_zero : value (exponential_parts zero) = one /\ rest (exponential_parts zero) = zero)
+    by (split; apply B2SF_inj; vm_compute; reflexivity).
+  cbv zeta. rewrite (proj1 at_zero), (proj2 at_zero), Rabs_R0. clear at_zero. pose proof u32_range as u0.
+  pose proof one_value as h1. pose proof zero_value as h0.
+  split; [constructor; [exact h1|exact h0|lra|apply none; lra]|].
+  split; [constructor; [exact h2|exact h0|lra|apply none; lra]|].
+  split; [exact h0|]. split; [lra|]. split; [exact h1|]. split; [exact h0|]. split; [lra|]. split; [lra|]. split; [lia|].
+  split; [lra|]. vm_compute. reflexivity.
+Qed.

@@ -1,4 +1,4 @@
-(** * The weights, factors and numerators of the strict kernels in the model of arithmetic.
+(** * The weights, factors and numerators of the strict kernels and of attention in the model of arithmetic.
 
     Main results, for a number z <= 0 of binary32, beyond the exponential's range, too
     - [strict_arithmetic_sound]  the kernels' arithmetic is one of the model
@@ -315,4 +315,37 @@ Section Weights.
     - exists 0. split; [|split; [apply nothing_is_computed; lra|now left]]. rewrite Rmult_0_l. apply far_parts.
       destruct (less exp_lowest z) eqn:counts; [|easy]. apply (less_value _ _ _ _ lowest_value hz) in counts. lra.
   Qed.
+
+  (** ** Sums and products that err by a roundoff and what the model loses *)
+
+  Lemma relative_part u z s :
+    0 <= u -> Rabs (s - z) <= u * Rabs z + 32 * half_quantum ->
+    exists d e, Rabs d <= u /\ Rabs e <= 32 * half_quantum /\ s = z * (1 + d) + e.
+  Proof.
+    intros pos close. pose proof half_quantum_positive. pose proof (Rabs_pos z).
+    destruct (split_error (s - z) (u * Rabs z) (32 * half_quantum)) as [e [be rest]];
+      [apply Rmult_le_pos; lra|lra|easy|].
+    destruct (Req_dec z 0) as [->|nonzero].
+    - exists 0, (s - 0 - e). rewrite Rabs_R0, Rmult_0_r in *. apply Rabs_le_inv in be.
+      assert (e = 0) as -> by lra. repeat split; [lra|easy|ring].
+    - exists (e / z), (s - z - e). split; [|split; [easy|field; easy]].
+      unfold Rdiv. rewrite Rabs_mult, Rabs_inv. apply Rmult_le_reg_r with (Rabs z); [now apply Rabs_pos_lt|].
+      rewrite Rmult_assoc, Rinv_l, Rmult_1_r by now apply Rabs_no_R0. easy.
+  Qed.
+
+  Lemma near_is_summed z s : Rabs (s - z) <= u32 * Rabs z + 32 * half_quantum -> computed_sum M z s.
+  Proof using good.
+    intros close. destruct (relative_part u32 z s (bpow_ge_0 _ _) close) as [d [e [bd [be ->]]]]. now apply (sum_of_standard_model M good).
+  Qed.
+
+  Lemma product_within z s : Rabs (s - z) <= u32 * Rabs z + 32 * half_quantum -> computed_product M z s.
+  Proof using good.
+    intros close. destruct (relative_part u32 z s (bpow_ge_0 _ _) close) as [d [e [bd [be ->]]]]. now apply (product_of_standard_model M good).
+  Qed.
+
+  (** ** An argument, maybe one that has overflowed *)
+
+  Definition argued (z : f32) (D : R) : Prop :=
+    (exists a, is_value z a /\ a <= 0 /\ computed_argument M D (- a)) \/
+    (less exp_vanishing z = false /\ exists b, 110 <= b /\ computed_argument M D b).
 End Weights.

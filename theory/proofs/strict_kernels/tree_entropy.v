@@ -18,9 +18,9 @@ From softcheck.floating_point Require Import relative_error standard_model forma
 From softcheck.numerics Require Import row reduction moments b1_sum b5_logsumexp b6_entropy masked_row.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.contract Require Import summation.
-From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations strict_exponential strict_weights
-  strict_sums strict_argument double_operations double_logarithm strict_theta strict_logsumexp strict_softmax_theta tree_row
-  tree_order tree_weights tree_quotient tree_logarithm tree_sums tree_softmax tree_logsumexp.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights strict_argument
+  double_operations double_logarithm scaled_rows tree_row tree_order tree_weights tree_quotient tree_logarithm tree_sums
+  tree_softmax tree_logsumexp.
 Import ListNotations.
 Local Open Scope R_scope.
 

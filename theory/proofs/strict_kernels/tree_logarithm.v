@@ -11,8 +11,8 @@ From Flocq Require Import Core BinarySingleNaN Sterbenz Mult_error.
 From softcheck Require Import standard_interval.
 From softcheck.floating_point Require Import relative_error formats.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations strict_exponential double_operations
-  double_atanh double_logarithm tree_row tree_quotient.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential double_operations double_atanh
+  double_logarithm tree_row tree_quotient.
 Local Open Scope R_scope.
 
 Notation h64 := half_quantum_64.

@@ -16,9 +16,9 @@ From softcheck.floating_point Require Import relative_error standard_model forma
 From softcheck.numerics Require Import row reduction moments b1_sum b5_logsumexp b6_entropy masked_row.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.contract Require Import summation.
-From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations strict_exponential strict_weights
-  strict_sums strict_argument double_operations double_atanh double_logarithm strict_theta strict_logsumexp strict_softmax_theta tree_row
-  tree_order tree_weights tree_logarithm tree_sums tree_softmax.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights strict_argument
+  double_operations double_atanh double_logarithm scaled_rows tree_row tree_order tree_weights tree_logarithm tree_sums
+  tree_softmax.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -93,6 +93,74 @@ Proof.
 Qed.
 
 (** ** The result *)
+
+Lemma output_is_rounded x z :
+  is_double x z -> Rabs z <= two_to 127 -> is_finite (narrowed x) = true /\ rounded_output u32 half_quantum z (val (narrowed x)).
+Proof.
+  intros hx size. destruct (narrowed_value x z hx size) as [finite ->]. split; [exact finite|].
+  destruct (nearest_any binary32 positive_precision_32 (fun n => negb (Z.even n)) z) as [d [e [bd [be [_ eq]]]]].
+  change (nearest binary32 _ z) with (fl32 z) in eq. change (unit_roundoff binary32) with u32 in bd.
+  exists d, e. split; [exact bd|]. split; [|exact eq]. eapply Rle_trans; [exact be|]. right.
+  unfold smallest_subnormal, half_quantum. cbn -[bpow]. change (-150)%Z with (-149 + -1)%Z.
+  rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
+Qed.
+
+Notation M := (strict_arithmetic 4 step_32).
+
+(** q + i of a log-sum-exp: i rounds c + l, l is near ln s, and a + c near the maximum x. *)
+Lemma logsumexp_assembled x s q inner a c l i :
+  is_double q a -> is_double inner i -> Rabs x <= two_to 125 -> 1 <= s <= two_to 27 ->
+  Rabs (a - x) + Rabs c <= 15 / 2 * (u64 * Rabs x) -> Rabs (l - ln s) <= / 500000000 * ln s ->
+  Rabs (i - (c + l)) <= u64 * Rabs (c + l) + half_quantum_64 ->
+  exists m_hat y z, computed_maximum M 0 x 0 (8 * u64) m_hat /\ computed_log M s y /\
+    rounded_sum M (m_hat + y) z /\ is_finite (narrowed (add_64 q inner)) = true /\
+    rounded_output u32 half_quantum z (val (narrowed (add_64 q inner))).
+Proof.
+  intros ha hi x_range s_range near l_close i_close. pose proof u64_range as u0. pose proof u32_range as v0.
+  pose proof (Rabs_pos x) as xpos. pose proof (Rabs_pos (a - x)). pose proof (Rabs_pos c).
+  assert (ln_s : 0 <= ln s <= 134217728).
+  { split; [rewrite <- ln_1; apply ln_le; lra|]. change (two_to 27) with 134217728 in s_range.
+    pose proof (ln_below_tangent s ltac:(lra)). lra. }
+  assert (ux : 0 <= u64 * Rabs x <= / 9000000000000000 * Rabs x) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
+  assert (uln : 0 <= u64 * ln s <= / 9000000000000000 * ln s) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
+  assert (l_size : Rabs l <= 2 * ln s) by (replace l with ((l - ln s) + ln s) by ring; triangle; rewrite (Rabs_right (ln s)); lra).
+  assert (i_split : Rabs (i - (c + l)) <= (u64 * Rabs l + half_quantum_64) + u64 * Rabs c).
+  { eapply Rle_trans; [exact i_close|]. pose proof (Rabs_triang c l).
+    assert (u64 * Rabs (c + l) <= u64 * (Rabs c + Rabs l)) by (apply Rmult_le_compat_l; lra). lra. }
+  pose proof u64_lost as h0. assert (lpos : 0 <= u64 * Rabs l) by (apply Rmult_le_pos; [lra|apply Rabs_pos]).
+  assert (cpos : 0 <= u64 * Rabs c) by (apply Rmult_le_pos; [lra|apply Rabs_pos]).
+  destruct (split_error (i - (c + l)) (u64 * Rabs l + half_quantum_64) (u64 * Rabs c) ltac:(lra) cpos i_split) as [e [e_small rest_small]].
+  set (e' := i - (c + l) - e) in *. assert (u64 * Rabs l <= u64 * (2 * ln s)) by (apply Rmult_le_compat_l; lra).
+  assert (u64 * Rabs c <= / 9000000000000000 * (8 * (u64 * Rabs x))) by (apply Rmult_le_compat; lra).
+  assert (i_size : Rabs i <= 4 * ln s + / 1000 * Rabs x + 1).
+  { replace i with ((i - (c + l)) + (c + l)) by ring. triangle. pose proof (Rabs_triang c l). lra. }
+  assert (a_size : Rabs a <= 1001 / 1000 * Rabs x) by (replace a with ((a - x) + x) by ring; triangle; lra).
+  assert (room : 1000 * 134217728 <= two_to 125 /\ 4 * two_to 125 = two_to 127).
+  { split; [apply Rle_trans with (two_to 40); [cbn; lra|apply bpow_le; lia]|]. change 127%Z with (2 + 125)%Z.
+    rewrite bpow_plus. reflexivity. }
+  pose proof (Rabs_triang a i) as ai. assert (hz : is_double (add_64 q inner) (fl64 (a + i))).
+  { apply add_double; [exact ha|exact hi|]. apply Rle_trans with (two_to 127); [lra|apply bpow_le; lia]. }
+  pose proof (double_sum_error a i (double_number _ _ ha) (double_number _ _ hi)) as z_close.
+  destruct (nearest_sum binary64 positive_precision_64 (fun n => negb (Z.even n)) a i (double_number _ _ ha)
+    (double_number _ _ hi)) as [dz [bdz eqz]].
+  change (nearest binary64 _ (a + i)) with (fl64 (a + i)) in eqz. change (unit_roundoff binary64) with u64 in bdz.
+  set (z := fl64 (a + i)) in *. assert (z_range : Rabs z <= two_to 127).
+  { replace z with ((z - (a + i)) + (a + i)) by ring. triangle.
+    assert (u64 * Rabs (a + i) <= 1 * Rabs (a + i)) by (apply Rmult_le_compat_r; [apply Rabs_pos|lra]). lra. }
+  pose proof half_quantum_positive as q0. assert (h_below : half_quantum_64 <= half_quantum) by (apply bpow_le; lia).
+  exists (a + c + e'), (l + e), z. split; [|split; [|split; [|exact (output_is_rounded _ z hz z_range)]]].
+  - unfold computed_maximum. change (product_floor M) with (32 * half_quantum).
+    assert (0 <= argument_floor M 0 0).
+    { unfold argument_floor. change (argument_step M) with half_quantum. pose proof (pos_INR 0).
+      rewrite Rmult_0_r, Rplus_0_r. apply Rmult_le_pos; lra. }
+    replace (a + c + e' - x) with ((a - x) + (c + e')) by ring. triangle. pose proof (Rabs_triang c e'). lra.
+  - unfold computed_log. change (log_error M) with (4 * u32). change (product_floor M) with (32 * half_quantum).
+    rewrite (Rabs_right (ln s)) by lra. replace (l + e - ln s) with ((l - ln s) + e) by ring. triangle.
+    assert (/ 100000000 * ln s <= u32 * ln s) by (apply Rmult_le_compat_r; [lra|change u32 with (/ 16777216); lra]). lra.
+  - exists dz, 0. change (roundoff M) with u32. change (sum_floor M) with (32 * half_quantum).
+    rewrite Rabs_R0. split; [eapply Rle_trans; [exact bdz|apply bpow_le; lia]|]. split; [lra|].
+    replace (a + c + e' + (l + e)) with (a + i) by (unfold e'; ring). rewrite eqz. ring.
+Qed.
 
 Section Maximum.
   Context (theta : f64) (T : R) (theta_value : is_double theta T) (theta_range : two_to (-126) <= T <= two_to 119).
@@ -184,7 +252,6 @@ Section LogSumExp.
     (theta_range : two_to (-126) <= T <= two_to 119) (items : Forall admissible row)
     (few_items : (Z.of_nat (length row) <= 2 ^ 22)%Z) (some : exists x, In x row /\ is_finite x = true)
     (in_range : forall x, In x row -> is_finite x = true -> Rabs (val x / T) <= two_to 125) (pairs : (1 <= vector <= 3)%nat).
-  Notation M := (strict_arithmetic 4 step_32).
   Notation logits := (logits_of (/ T) row).
   Notation L := (ln (partition_function logits)).
 
@@ -228,7 +295,7 @@ Section LogSumExp.
     pose proof (double_error (c + l)) as i_close. set (i := fl64 (c + l)) in *.
     assert (result : tree_logsumexp vector theta row = narrowed (add_64 q inner)).
     { unfold tree_logsumexp. cbv zeta. fold q. now rewrite (proj1 ha). }
-    destruct (logsumexp_assembled x 0 s 8 q inner a c l i ha hi ltac:(lra) x_range ltac:(lra) ltac:(lra) l_close i_close) as [m_hat [y [z assembled]]].
+    destruct (logsumexp_assembled x s q inner a c l i ha hi x_range ltac:(lra) ltac:(lra) l_close i_close) as [m_hat [y [z assembled]]].
     exists x, h, s, m_hat, y, z. rewrite result. split; [exact sum|].
     pose proof (visible_length (/ T) row). pose proof (few_additions row h few_items hh).
     split; [apply (lost_less_than_sum 4 (le_n 4) x logits h 0 (row_maximum _ _ _ _ _ _ _ sum)); lia|]. split; [exact hh|exact assembled].

@@ -17,7 +17,7 @@ From softcheck.floating_point Require Import relative_error standard_model forma
 From softcheck.certified Require Import rounded_operations.
 From softcheck.numerics Require Import row tree_heights reduction moments b1_sum b6_entropy masked_row.
 From softcheck.contract Require Import summation.
-From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights strict_sums tree_row.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights tree_row.
 Import ListNotations.
 Local Open Scope R_scope.
 

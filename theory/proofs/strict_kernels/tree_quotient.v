@@ -12,7 +12,7 @@ From Coq Require Import Reals ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error formats.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations double_operations tree_row.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations double_operations tree_row.
 Local Open Scope R_scope.
 
 (** ** Steps, in a format of roundoff u that loses h *)

@@ -7,7 +7,7 @@
 
 From Coq Require Import ZArith NArith List Bool.
 From Flocq Require Import Core BinarySingleNaN.
-From softcheck.strict_kernels Require Import machine_numbers block_row.
+From softcheck.strict_kernels Require Import machine_numbers.
 Import ListNotations.
 
 (** ** The order *)

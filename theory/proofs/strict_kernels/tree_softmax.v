@@ -19,8 +19,8 @@ From softcheck.floating_point Require Import relative_error standard_model forma
 From softcheck.numerics Require Import row reduction b1_sum element_threshold b2_element bracket masked_row.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.contract Require Import summation.
-From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights strict_sums
-  strict_argument tree_row tree_order tree_weights tree_sums block_row double_operations strict_theta strict_logsumexp strict_softmax_theta.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights strict_argument
+  tree_row tree_order tree_weights tree_sums double_operations scaled_rows.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -224,7 +224,7 @@ Example tree_row_is_admissible :
   spread_at_most 1 (logits_of (/ 1) tree_row).
 Proof.
   split; [apply one_value|]. split; [apply (bpow_le radix2 (-119) 0); lia|].
-  split; [exact (proj1 short_row_has_a_logsumexp)|]. split; [exact (proj1 (proj2 short_row_has_a_logsumexp))|].
+  split; [apply integer_double; lia|]. split; [split; [apply (bpow_le radix2 (-126) 0)|apply (bpow_le radix2 0 119)]; lia|].
   split; [|split; [cbn; lia|split]].
   - apply Forall_forall. intros x [<-|[<-|[<-|[]]]]; [now left|now left|now right].
   - exists (f32_of_word 0). split; [now left|reflexivity].

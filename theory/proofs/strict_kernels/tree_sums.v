@@ -15,8 +15,8 @@ From softcheck.floating_point Require Import relative_error standard_model forma
 From softcheck.numerics Require Import row reduction moments b1_sum b6_entropy masked_row.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.contract Require Import summation.
-From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights strict_sums
-  strict_argument tree_row tree_order tree_weights.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential strict_weights strict_argument
+  tree_row tree_order tree_weights.
 Import ListNotations.
 Local Open Scope R_scope.
 
