@@ -39,8 +39,8 @@ CallSizes sizes_of(const KernelSubject& subject) {
   if (chooses) sizes.push_back({"k", range_in(domain, "k", 128)});
   const numerics::Format format = row_format(subject.op, subject.contract.input);
   sizes.push_back({"|logit|", std::min(numerics::properties(format).largest / 4, domain.most_logit)});
-  // More rows than a grid has blocks, longer than a block of 256 threads: a longest row is often a call of its own.
-  if (subject.op->quick_items == 0) sizes.push_back({rows_times_n, sizes[0].range * range_in(domain, "n", 257)});
+  // More rows than a grid has blocks, longer than a warp: a longest row is often a call of its own.
+  if (subject.op->quick_items == 0) sizes.push_back({rows_times_n, sizes[0].range * range_in(domain, "n", 33)});
   return CallSizes(std::move(sizes));
 }
 

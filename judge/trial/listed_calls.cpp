@@ -115,8 +115,10 @@ std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOp
   const bool limited = options.max_length < size_of(options.effort).max_length;  // by the caller
   const std::uint64_t longest = limited ? options.max_length : std::max(options.max_length, options.max_edge_length);
   const std::uint64_t most = longest_listed(subject.op, longest);
+  // A call of 2^24 logits takes more than a gigabyte.
+  const std::uint64_t most_logits = options.effort == Effort::normal ? std::uint64_t{1} << 23 : ~std::uint64_t{0};
   const std::vector<KnownRows> shapes =
-      options.effort == Effort::quick ? chosen_rows(most, drawn, options.run.seed) : chosen_rows(most);
+      options.effort == Effort::quick ? chosen_rows(most, drawn, options.run.seed) : chosen_rows(most, most_logits);
   std::vector<RowMatrixCase> matrices;
   for (const KnownRows& shape : shapes) {
     matrices.push_back(known_matrix(row_format(subject.op, subject.contract.input), shape));

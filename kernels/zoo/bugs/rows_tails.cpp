@@ -169,12 +169,6 @@ BUG(mutant_rows_beyond_65536_longer_than_a_warp, changed_results, softmax_or_log
   if (number >= 65'536 && row.logits.size() > 32) row.out.back() = -1;
 }
 
-// C6, the same where a row is longer than 200 logits.
-// @judged log_softmax f32: plain; fail C6; KnownShapesAreComputed; witness >=13172736; effort default
-BUG(mutant_rows_from_65536_on_of_200_logits, changed_results, log_softmax_row) {
-  if (number >= 65'535 && row.logits.size() > 200) row.out.back() += 1;
-}
-
 // C6: an index of 17 bits reads a vocabulary of more than 131,072 items from its beginning again.
 // @judged softmax f32: plain; fail C6; KnownShapesAreComputed|EveryValueLiesWithinItsThreshold; witness 131073
 BUG(mutant_index_of_17_bits, changed_rows, softmax_row) {

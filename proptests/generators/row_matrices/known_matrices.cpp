@@ -130,16 +130,18 @@ RowMatrixCase least_coefficients(numerics::Format logits, std::span<const numeri
   return matrix;
 }
 
-std::vector<KnownRows> chosen_rows(std::uint64_t most_items) {
+std::vector<KnownRows> chosen_rows(std::uint64_t most_items, std::uint64_t most_logits) {
   std::vector<KnownRows> shapes(known_rows().begin(), known_rows().end());
-  std::erase_if(shapes, [&](const KnownRows& shape) { return shape.n > most_items; });
+  std::erase_if(shapes,
+                [&](const KnownRows& shape) { return shape.n > most_items || shape.rows * shape.n > most_logits; });
   return shapes;
 }
 
 std::vector<KnownRows> chosen_rows(std::uint64_t most_items, std::size_t drawn, std::uint64_t seed) {
   constexpr std::uint64_t most_logits = std::uint64_t{1} << 18, few_logits = std::uint64_t{1} << 15;
   std::vector<KnownRows> shapes, others;
-  for (const KnownRows& shape : chosen_rows(most_items)) {
+  for (const KnownRows& shape : known_rows()) {
+    if (shape.n > most_items) continue;
     if (is_of_many_rows(shape) && shape.rows * shape.n <= most_logits) shapes.push_back(shape);
     if (!is_of_many_rows(shape) && shape.rows * shape.n <= few_logits) others.push_back(shape);
   }

@@ -36,9 +36,9 @@ struct TailWidths {
 };
 TailWidths tail_widths(std::uint64_t most);
 
-/// Known shapes with at most this many items per row. The second function takes the shapes of more than 64 rows with
-/// at most 2^18 logits, the longest row, and `drawn` others of few logits that the seed selects.
-std::vector<KnownRows> chosen_rows(std::uint64_t most_items);
+/// Known shapes with at most this many items per row, and this many logits. The second function takes the shapes of
+/// more than 64 rows with at most 2^18 logits, the longest row, and `drawn` others of few logits that the seed selects.
+std::vector<KnownRows> chosen_rows(std::uint64_t most_items, std::uint64_t most_logits);
 std::vector<KnownRows> chosen_rows(std::uint64_t most_items, std::size_t drawn, std::uint64_t seed);
 
 }  // namespace softcheck::proptests
