@@ -194,3 +194,13 @@ def test_the_curves_of_the_temperature_are_those_of_their_coefficients():
     for cells, name in zip(temperature_curves(rows_of("figure_6_fits.csv")), ("published", "pooled"), strict=True):
         shown = re.search(rf"^\| {name} \| {' [|] '.join(cells[:-1])} \| ([\d.]+) nats \|$", text, re.M)
         assert shown and shown[1] == f"{cells[-1]:.{len(shown[1].partition('.')[2])}f}", (name, cells)
+
+
+def test_the_prompts_of_figure_3_are_as_many_as_its_rows(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "experiments/figures"))
+    from prompts import figure_3
+
+    page = (ROOT / "docs/experiments/figures.md").read_text()
+    largest = int(re.search(r"prompts\.py \S+ figure-3 (\d+)", page)[1])
+    rows = re.findall(r"^\| \d+, ", (ROOT / "docs/experiments/figure_3.txt").read_text(), flags=re.M)
+    assert len(list(figure_3(str.split, largest))) == len(rows) > 0
