@@ -118,7 +118,7 @@ def asked(tokens, head, questions):
 
 
 TASKS = [(retrieval, 8, 8), (retrieval, 32, 8), (retrieval, 128, 8), (maximum, 4, 8), (maximum, 16, 4)]
-TEXT_TOKENS, PART = 1024, 64
+TEXT_TOKENS, PART = 512, 64
 
 
 def language(tokens, texts, contexts, seed):
