@@ -62,5 +62,5 @@ def test_a_line_of_tasks_has_five_columns(tmp_path):
 def test_the_question_of_figure_3_grows_from_one_list():
     questions = ["".join(map(chr, ids[1:])) for ids in prompts.figure_3(characters, 512)]
     counts = [question.count(",") + 1 for question in questions]
-    assert counts == [2, 4, 8, 16, 32, 64, 128, 512]
+    assert counts == [2, 4, 8, 16, 32, 64, 128, 256, 512]
     assert questions[1].startswith(questions[0].removesuffix("? The maximum is:"))

@@ -145,6 +145,16 @@ TEST(RowMatrix, EveryWidthIsSweptWithOneTwoAndThreeRows) {
   }
 }
 
+TEST(RowMatrix, QuickKnownShapesHaveManyRowsOrTheLongest) {
+  const std::vector<KnownRows> shapes = chosen_rows(std::uint64_t{1} << 19, 0, 1);
+  const auto has = [&](std::uint64_t rows, std::uint64_t n) {
+    return std::ranges::any_of(shapes, [&](const KnownRows& shape) { return shape.rows == rows && shape.n == n; });
+  };
+  EXPECT_TRUE(has(65537, 2)) << "of one column a loss is 0";
+  EXPECT_TRUE(has(131, 257) && has(67, 1031) && has(1, 262208));
+  EXPECT_FALSE(has(65537, 33)) << "takes seconds";
+}
+
 TEST(RowMatrix, TailsHaveEveryRemainderWithHiddenItemsAndWithout) {
   const TailWidths widths = tail_widths(4096);
   for (std::uint64_t remainder = 0; remainder < 64; ++remainder) {
